@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { findCall, isForbiddenToRun, receiptOf, UnreadableStreamError } from '@countersign/commands';
-import type { Actor } from '@countersign/commands';
+import type { Actor, ClaimReceipt } from '@countersign/commands';
 import type { ReceiptClaims } from '@countersign/contracts';
 import type { Receipts } from '@countersign/shell';
 import { ok, refused } from './answer.js';
@@ -26,18 +26,21 @@ const noKey =
   'this server has no key for receipts: name one with COUNTERSIGN_RECEIPT_KEY_FILE, the same for every gateway';
 
 async function isRunning({ commands }: GatewayPorts, tenant: string, claims: ReceiptClaims): Promise<boolean> {
-  const { sub, attempt, argumentsHash, iat, exp } = claims;
+  const { sub, attempt, exp } = claims;
   try {
     const call = await findCall(commands, tenant, sub);
     if (call === undefined || call.execution.status !== 'claimed' || call.execution.attempt !== attempt) return false;
-    // Attack: the log was put back to an older state, and another claim has the number of this one.
-    const now = receiptOf({ ...call, execution: call.execution })?.facts;
-    const isSame = now?.argumentsHash === argumentsHash && now.iat === iat;
-    return isSame && commands.clock.now() < exp * 1000 && !isForbiddenToRun(commands, call);
+    const now = receiptOf({ ...call, execution: call.execution });
+    return isSameClaim(now, claims) && commands.clock.now() < exp * 1000 && !isForbiddenToRun(commands, call);
   } catch (error) {
     if (error instanceof UnreadableStreamError) return false;
     throw error;
   }
+}
+
+/** Attack: the log was put back to an older state, and another claim has the number of this one. */
+function isSameClaim(now: ClaimReceipt | undefined, { argumentsHash, iat }: ReceiptClaims): boolean {
+  return now !== undefined && now.facts.argumentsHash === argumentsHash && now.facts.iat === iat;
 }
 
 /** The public keys of a tenant as a JSON Web Key Set, and its entity tag. Without a key the set is empty. */

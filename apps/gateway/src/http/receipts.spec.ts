@@ -19,7 +19,7 @@ const withNames = createReceipts({ keys: () => keys, issuer: () => issuer, names
 let isErased = false;
 function shown(event: LogEvent): LogEvent {
   if (!isErased || !isReadable(event) || event.type !== 'ToolCallRequested') return event;
-  return { ...event, data: { ...event.data, arguments: { to: '[erased]' }, salt: null } } as LogEvent;
+  return { ...event, data: { ...event.data, arguments: { to: '[erased]' }, salt: null } };
 }
 
 let world: World;
