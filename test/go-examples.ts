@@ -21,6 +21,7 @@ export function buildGo(
 
 const judges = {
   'countersign-judges': '.',
+  cosigner: './cosigner',
   fsck: 'github.com/transparency-dev/tessera/cmd/fsck',
   omniwitness: 'github.com/transparency-dev/witness/cmd/omniwitness',
 } as const;
