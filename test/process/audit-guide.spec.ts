@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, copyFileSync, cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { hash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
@@ -126,6 +126,8 @@ const answers: readonly (readonly [of: string, answer: RegExp])[] = [
   ['audit prove', /"policies": \[\s+\{\s+"policyVersion": "sha256:/],
   ['PolicyActivated,ConfigurationChanged', /ConfigurationChanged/],
   ['ValuesRevealed,AuditRead', /AuditRead/],
+  ['audit verify', /^Proven/],
+  ['audit keys', /^countersign\.invalid/],
 ];
 
 /** Types each command of the table, in a period that this run is in and about what is in its log. */
@@ -155,8 +157,45 @@ async function askTheTable(auditor: Installation, callId: string): Promise<void>
   expect([...missing]).toEqual([]);
   expect(readFileSync(join(auditor.folder, 'alice.csv'), 'utf8')).toContain('ApprovalResponded');
   expect(readdirSync(join(auditor.folder, 'report'))).not.toHaveLength(0);
-  expect(commands.length).toBeGreaterThan(14);
+  expect(commands.length).toBeGreaterThan(16);
 }
+
+/** Sends each request of the table, in a period that this run is in and about what is in its log. */
+async function askOverHttp({ http, tokens }: Installation, callId: string): Promise<void> {
+  const requests = [...guide.matchAll(/^\|[^|]+\| `GET (\/v1\/[^`]+)`/gm)].map(([, path = '']) => path);
+  const answered = new Map<string, string>();
+  for (const path of requests) {
+    const here = path
+      .replace('2026-11-03T09:00:00Z', new Date().toISOString())
+      .replace(/since=[^&]+/, 'since=2026-01-01T00:00:00Z')
+      .replace(/until=[^&]+/, 'until=2100-01-01T00:00:00Z')
+      .replace('alice', 'me')
+      .replace('delete_file', 'move_file')
+      .replace('CALL', callId);
+    const { status, text } = await http.send({ method: 'GET', path: here, token: tokens.me });
+    expect({ here, status }).toEqual({ here, status: 200 });
+    answered.set(path, text);
+  }
+  expect(requests).toHaveLength(20);
+  for (const [of, answer] of httpAnswers) {
+    const found = [...answered].filter(([path]) => path.includes(of));
+    expect(found).not.toEqual([]);
+    for (const [path, text] of found) expect({ path, text }).toEqual({ path, text: expect.stringMatching(answer) });
+  }
+}
+
+/** What answers have; a question that is not here has none in this log. */
+const httpAnswers: readonly (readonly [of: string, answer: RegExp])[] = [
+  ['types=ApprovalResponded', /"type":"ApprovalResponded"/],
+  ['actor=alice', /ApprovalResponded/],
+  ['state=denied', /"state":"denied"/],
+  ['/events?asOf', /ExecutionSucceeded/],
+  ['/v1/audit/state', /"principal":"me"/],
+  ['/proof', /"policies":\[\{"policyVersion":"sha256:/],
+  ['ConfigurationChanged', /ConfigurationChanged/],
+  ['AuditRead', /AuditRead/],
+  ['/v1/log/', /countersign\.invalid/],
+];
 
 /** A server whose checkpoints an authority stamps; the auditor has the root of it. */
 async function installStamped(): Promise<Installation> {
@@ -229,8 +268,19 @@ test('the commands of the audit guide prove a log, and are not deceived by the s
   await stamp(auditor);
   await askTheLog(auditor, approved.callId);
   await askTheTable(auditor, approved.callId);
+  await askOverHttp(auditor, approved.callId);
 
   await server().stop();
+  // A copy elsewhere, without the configuration of the server, is enough; so is the log alone.
+  for (const left of [/^(?:events|checkpoints|log-tree)\.db/, /^events\.db/]) {
+    cpSync(installed.dataFolder, join(installed.folder, 'copied'), {
+      recursive: true,
+      filter: (file) => file === installed.dataFolder || left.test(basename(file)),
+    });
+    const args = ['copied', '--vkey', 'keys.txt', '--since', 'checkpoints.txt'];
+    expect(await runCli({ ...installed, env: {} }, ['audit', 'verify', ...args])).toMatchObject({ code: 0, err: '' });
+    rmSync(join(installed.folder, 'copied'), { recursive: true });
+  }
   expect(await type(installed, ofProof)).toMatchObject({ code: 0 });
   expect(await type(installed, verify[0] ?? '')).toMatchObject({ code: 0 });
   forge(installed);
