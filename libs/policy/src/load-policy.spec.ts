@@ -113,6 +113,7 @@ allowedDecisions = ["approve", "deny"]`,
       fourEyes: false,
       allowedDecisions: ['approve', 'deny'],
       businessHours: null,
+      batch: 'independent',
     });
   });
 
