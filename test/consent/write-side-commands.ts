@@ -200,7 +200,7 @@ async function cancelledRun(
   if (!found.some(({ request }) => request.runId === runId)) return { result: api.refused('not-found', 'no such run') };
   const open = found.filter((state) => !isSettled(callState(state) ?? 'allowed')).map(({ request }) => request);
   const openCalls = {
-    of: () => Promise.resolve({ calls: open, requesters: found.map((one) => one.request.requestedBy) }),
+    of: () => Promise.resolve({ calls: open, requesters: found.map((one) => one.request.requestedBy), grants: [] }),
   };
   const over = { commands: ports, store, openCalls, clock: ports.clock, ids: ports.ids };
   const cancelled = await api.cancelRun(over, agents[by], { runId, reason: 'no' }, nextId());

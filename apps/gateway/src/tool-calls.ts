@@ -179,11 +179,16 @@ async function cancelOpenCalls(
   runId: string,
   reason: string,
 ): Promise<Answer> {
-  const { readModel, store } = ports;
+  const { commands, readModel, store } = ports;
   // A call that another gateway has just recorded may be missing from this read model, and would not be cancelled.
   await whenShown(ports, await store.head(), shownMsMax);
   if (readModel.runBytes(actor.tenant, runId) === 0) return noSuchRun(runId);
-  const openCalls: OpenCalls = { of: async (...run) => readModel.openCallsOfRun(...run) };
+  const openCalls: OpenCalls = {
+    of: async (...run) => ({
+      ...readModel.openCallsOfRun(...run),
+      grants: readModel.grants.ofRun(...run, commands.clock.now()),
+    }),
+  };
   const { calls, position } = await cancelRun({ ...ports, openCalls }, actor, { runId, reason }, commandId);
   return conclude(ports, 'CancelRun', { status: 'done', value: calls, position }, () => {
     const cancelled: string[] = [];

@@ -50,7 +50,7 @@ it('names the identical call that is pending when it refuses to ask people again
     requestMessage('ToolCallRequested', { runId: 'run-1', calls: [callOf('second', { needsApproval: false })] }),
   );
   const { store } = world;
-  const openCalls = { of: async () => ({ calls: [], requesters: [] }) };
+  const openCalls = { of: async () => ({ calls: [], requesters: [], grants: [] }) };
   const ports = { commands: whileAnIdenticalCallIsPending(), store, openCalls };
   const refusal = await dispatchRequest(
     { ...ports, clock: systemClock, ids: createSystemIds() },

@@ -99,7 +99,7 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   GrantCreated: [person('createdBy')],
   GrantConfirmed: [person('confirmedBy')],
   GrantUsed: [service],
-  GrantRevoked: [person('revokedBy')],
+  GrantRevoked: [{ ...service, when: is('revokedBy', 'countersign') }, person('revokedBy')],
   NotificationDelivered: [service],
   NotificationUpdated: [service],
   NotificationFailed: [service],

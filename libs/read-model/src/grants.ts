@@ -1,4 +1,4 @@
-import type { GrantViewState } from '@countersign/contracts';
+import type { GrantTerms, GrantViewState } from '@countersign/contracts';
 import type { Grant } from '@countersign/domain';
 
 /** The filters of `GrantReads.list`, joined by "and". */
@@ -32,6 +32,8 @@ export interface GrantReads {
   readonly live: (tenant: string, toolName: string, atMs: number) => readonly Grant[];
   /** The number of grants of a tenant that are neither revoked nor expired. */
   readonly liveCount: (tenant: string, atMs: number) => number;
+  /** The terms of the grants for this run alone that are neither revoked nor expired. */
+  readonly ofRun: (tenant: string, runId: string, atMs: number) => readonly GrantTerms[];
   readonly find: (tenant: string, grantId: string) => Grant | undefined;
   readonly list: (tenant: string, query: GrantsQuery, atMs: number) => GrantsPage;
 }

@@ -209,7 +209,7 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
     const handleCommand = async () => ({ ...settled, state: { status: 'unrequested' }, revision: 0 }) as const;
     const commands = { ...real, handler: { ...real.handler, handleCommand } };
     const requestedBy = agent.principal;
-    const ofRun = { calls: open.map((callId) => ({ callId, requestedBy })), requesters: [requestedBy] };
+    const ofRun = { calls: open.map((callId) => ({ callId, requestedBy })), requesters: [requestedBy], grants: [] };
     const cancelling = { store, commands, openCalls: { of: async () => ofRun }, ...ports };
     for (let times = 0; times < 2; times += 1)
       expect(notCancelledOf(await cancelRun(cancelling, agent, { runId: id('run'), reason: text }, 'cancel'))).toEqual(

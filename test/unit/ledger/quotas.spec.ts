@@ -54,7 +54,7 @@ beforeEach(async () => {
     tools: { find: () => undefined },
   });
   const unsigned = { mode: 'allow', tenant: 'default', principal: 'kafka' } as const;
-  const openCalls = { of: async () => ({ calls: [], requesters: [] }) };
+  const openCalls = { of: async () => ({ calls: [], requesters: [], grants: [] }) };
   ledger = createLedger({ ...ports, commands, keys: null, unsigned, openCalls });
   close = async () => {
     await projection.stop();

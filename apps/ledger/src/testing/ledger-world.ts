@@ -186,5 +186,5 @@ async function openCallsIn(
     const callId = metadata.callId ?? '';
     if (open.includes((await stateOf(callId, tenant)) ?? '')) calls.push({ callId, requestedBy });
   }
-  return { calls, requesters };
+  return { calls, requesters, grants: [] };
 }

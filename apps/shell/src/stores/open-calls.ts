@@ -11,7 +11,8 @@ export class ViewsBehindError extends Error {
 
 /** The read model as this process needs it: queries, and waiting for a position. */
 export interface CallViews extends Reachable {
-  readonly openCallsOfRun: (tenant: string, runId: string) => OpenCallsOfRun;
+  readonly openCallsOfRun: (tenant: string, runId: string) => Omit<OpenCallsOfRun, 'grants'>;
+  readonly grants: { readonly ofRun: (tenant: string, runId: string, atMs: number) => OpenCallsOfRun['grants'] };
   readonly openCallsInside: (tenant: string, callId: string) => readonly OpenCall[];
 }
 
@@ -31,7 +32,10 @@ export function createOpenCalls(ports: {
   return {
     of: async (tenant, runId) => {
       await untilWhole();
-      return readModel.openCallsOfRun(tenant, runId);
+      return {
+        ...readModel.openCallsOfRun(tenant, runId),
+        grants: readModel.grants.ofRun(tenant, runId, clock.now()),
+      };
     },
     inside: async (tenant, callId) => {
       await untilWhole();

@@ -45,6 +45,8 @@ const admin = ['admin'];
 const withdrawers = ['approver', 'front-end', 'admin'];
 const canceller = { by: 'cancelledBy', at: null, needs: ['agent', 'admin'] };
 
+const revoker = { by: 'revokedBy', at: 'revokedAt', needs: ['approver', 'admin'] };
+
 /** Acts of people, written from docs/people.md. */
 const rules: Partial<Readonly<Record<EventType, Rule>>> = {
   ApprovalResponded: { by: 'respondedBy', at: 'respondedAt', needs: approver },
@@ -56,7 +58,7 @@ const rules: Partial<Readonly<Record<EventType, Rule>>> = {
   GrantProposed: { by: 'createdBy', at: 'createdAt', needs: approver },
   GrantCreated: { by: 'createdBy', at: 'createdAt', needs: approver },
   GrantConfirmed: { by: 'confirmedBy', at: 'confirmedAt', needs: approver },
-  GrantRevoked: { by: 'revokedBy', at: 'revokedAt', needs: ['approver', 'admin'] },
+  GrantRevoked: revoker,
   SubjectErased: { by: 'erasedBy', at: 'erasedAt', needs: admin },
   PasskeyRegistered: { by: 'principal', at: 'registeredAt', needs: approver },
   PasskeyConfirmed: { by: 'confirmedBy', at: 'confirmedAt', needs: approver },
@@ -102,9 +104,13 @@ function peopleEnded({ castBy }: Readonly<Record<string, unknown>>, state: Strea
   return typeof castBy === 'string' && state?.kind === 'call' ? peopleOfVote(state.approval, castBy) : [];
 }
 
-/** Attack: a vote is given in the name of the service. That ends calls, and decides nothing but by silence. */
+/** Attack: a vote is given in the name of the service. That ends calls and grants, and decides nothing but by silence. */
 function isOfService(by: string, rule: Rule, { automatic, executedBy }: Readonly<Record<string, unknown>>): boolean {
-  return automatic === true || executedBy === 'resolver' || (rule === canceller && by === 'countersign');
+  return (
+    automatic === true ||
+    executedBy === 'resolver' ||
+    ((rule === canceller || rule === revoker) && by === 'countersign')
+  );
 }
 
 /** One more word of the requester of a call, whose request is judged already. */

@@ -423,6 +423,11 @@ describe('an act of a person is found', () => {
     expect(wordsOf(created.grant('GrantRevoked', revoked)).join()).toContain('not of bob');
   });
 
+  it('but not where the service revoked a grant, since its run was cancelled', () => {
+    const revoked = { grantId, revokedBy: 'countersign', via: 'policy', revokedAt: minute(1) };
+    expect(wordsOf(recorded().grant('GrantCreated', proof('alice')).grant('GrantRevoked', revoked))).toEqual([]);
+  });
+
   it('where a grant is used whose creator, or second person, is no approver any more', () => {
     const confirmed = { grantId, confirmedBy: 'bob', via: 'api', confirmedAt: minute(1), ...proof('bob') };
     const created = recorded()

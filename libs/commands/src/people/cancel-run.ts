@@ -1,5 +1,5 @@
 import { currentSchemaVersion, readablePart, runCancellationStream } from '@countersign/contracts';
-import type { NewEvent, RunEvent, Refusal } from '@countersign/contracts';
+import type { GrantTerms, NewEvent, RunEvent, Refusal } from '@countersign/contracts';
 import { notOwner } from '@countersign/domain';
 import { appendUntilKnown, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -9,6 +9,7 @@ import { reachOf } from '../actor.js';
 import type { Actor } from '../actor.js';
 import { proofOf } from '../proof.js';
 import { cancelToolCall } from './cancel-call.js';
+import { revokeOfRun } from './revoke-of-run.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
 import { UnreadableStreamError, unreadableRefusal } from '../stream/unreadable-stream.js';
@@ -23,9 +24,11 @@ export interface OpenCall {
 export interface OpenCallsOfRun {
   readonly calls: readonly OpenCall[];
   readonly requesters: readonly string[];
+  /** The grants for this run alone that have not ended. */
+  readonly grants: readonly GrantTerms[];
 }
 
-/** The calls of a run that are not settled. MUST know every call that was recorded before it was asked. */
+/** What is open in a run. MUST know every call and every grant that was recorded before it was asked. */
 export interface OpenCalls {
   /** @throws ViewsBehindError while the read model lags. */
   readonly of: (tenant: string, runId: string) => Promise<OpenCallsOfRun>;
@@ -33,7 +36,7 @@ export interface OpenCalls {
 
 export interface CancelRunPorts {
   readonly commands: CommandPorts;
-  readonly store: Pick<EventStore, 'append' | 'readStream'>;
+  readonly store: Pick<EventStore, 'append' | 'readStream' | 'lossOf'>;
   readonly openCalls: OpenCalls;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -73,7 +76,8 @@ const eventIds = '1c1f3c9a-7f57-5f0e-8a3e-3d1b9f0a6c58';
 /**
  * Cancels the open calls of a run that the actor may cancel: its own ones; an admin may cancel all. Their list is
  * recorded first: the same message, delivered again after later requests, must not cancel those. The calls of others are
- * refused as `forbidden`. Nothing is recorded for an actor that has no call in a run of others.
+ * refused as `forbidden`. Nothing is recorded for an actor that has no call in a run of others. The grants for this run end
+ * with it, before its calls: a call that is requested afterwards needs a person.
  */
 export async function cancelRun(
   ports: CancelRunPorts,
@@ -81,14 +85,16 @@ export async function cancelRun(
   run: CancelledRun,
   commandId: string,
 ): Promise<RunCancellation> {
-  const share = shareOf(actor, run, await ports.openCalls.of(actor.tenant, run.runId));
+  const open = await ports.openCalls.of(actor.tenant, run.runId);
+  const share = shareOf(actor, run, open);
   const listed = await listedOnce(ports, actor, run, share, commandId);
+  const revokedAt = await revokeOfRun(ports, actor.tenant, run.runId, grantsToEnd(actor, run, open, listed), commandId);
   const calls = await sideBySide(listed.callIds, atOnce, async (callId) => ({
     callId,
     outcome: await cancelToolCall(ports.commands, actor, callId, run.reason, commandId),
   }));
   const positions = calls.map(({ outcome }) => (outcome.status === 'done' ? outcome.position : 0));
-  const position = positions.reduce((latest, one) => Math.max(latest, one), listed.position);
+  const position = positions.reduce((latest, one) => Math.max(latest, one), Math.max(listed.position, revokedAt));
   return { calls: [...calls, ...share.refused], position };
 }
 
@@ -125,6 +131,23 @@ function shareOf(actor: Actor, { requestedBy }: CancelledRun, { calls, requester
   return { callIds, refused, isForeign: requesters.length > 0 && !owns };
 }
 
+/**
+ * A repeat ends no grant that a person gave after the cancellation. Where the calls of one principal are cancelled, the grants
+ * that name another stay.
+ */
+function grantsToEnd(
+  actor: Actor,
+  run: CancelledRun,
+  { grants }: OpenCallsOfRun,
+  { recordedAt = '' }: Recorded,
+): readonly GrantTerms[] {
+  const principal = run.requestedBy ?? (reachOf(actor) === 'any' ? undefined : actor.principal);
+  return grants.filter(
+    ({ createdAt, requestedBy }) =>
+      createdAt <= recordedAt && (principal === undefined || requestedBy === undefined || requestedBy === principal),
+  );
+}
+
 async function listedOnce(
   ports: CancelRunPorts,
   actor: Actor,
@@ -154,6 +177,8 @@ async function listedOnce(
 }
 
 interface Recorded {
+  /** When the list was begun, by the store's clock. Undefined: nothing is recorded. */
+  readonly recordedAt: string | undefined;
   readonly callIds: readonly string[];
   readonly count: number;
   readonly isWhole: boolean;
@@ -166,6 +191,7 @@ async function recordedIn(store: Pick<EventStore, 'readStream'>, stream: string)
   const events = recorded.map(({ data }) => data as RunEvent['data']);
   const last = events.at(-1);
   return {
+    recordedAt: recorded.at(0)?.recordedAt,
     callIds: events.flatMap(({ callIds }) => callIds),
     count: events.length,
     isWhole: last !== undefined && last.more !== true,

@@ -1,20 +1,26 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readable } from '@countersign/event-store/testing';
 import { approvalIdOf, deriveCallId, runCancellationStream } from '@countersign/contracts';
+import type { GrantTerms } from '@countersign/contracts';
+import { grantDecider } from '@countersign/domain';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import * as api from '../commands.js';
+import { createCommandHandler } from '../stream/handle-command.js';
 import { actor, agent, alice, codeOf, done, openPolicyWorld, step } from '../testing/policy-world.js';
 import type { PolicyWorld } from '../testing/policy-world.js';
 
 let world: PolicyWorld;
 /** Everything that was requested, by principal: the read model's part. */
 let requested: { callId: string; requestedBy: string }[];
+/** The grants for the run: the read model's part. */
+let grants: GrantTerms[];
 let last = 0;
 const id = (): string => `command-${String(++last)}`;
 const callId = (toolCallId: string): string => deriveCallId('default', 'run-1', toolCallId);
 
 beforeEach(async () => {
   requested = [];
+  grants = [];
   world = await openPolicyWorld(`
 rules:
   - { id: pay, match: { tools: [pay] }, then: { require: { denyEndsRun: true } } }
@@ -43,6 +49,7 @@ function endRun(toolCallId: string, commands = world.commands): Promise<void> {
       return {
         calls: requested.filter((_, index) => flags[index]),
         requesters: requested.map(({ requestedBy }) => requestedBy),
+        grants,
       };
     },
   };
@@ -79,6 +86,57 @@ describe('a denial that ends the run', () => {
     done(await answer('a', 'approve'));
     await endRun('a');
     expect(await states('a', 'b', 'c')).toEqual(['approved', 'denied', 'awaiting_approval']);
+  });
+
+  it('revokes the grants for the run, and none that names another principal', async () => {
+    const createdAt = new Date(world.clock.now()).toISOString();
+    const grant = (grantId: string, requestedBy: string): GrantTerms => ({
+      ...{
+        grantId,
+        tenant: 'default',
+        toolName: 'pay',
+        match: { any: true },
+        runId: 'run-1',
+        agentId: null,
+        requestedBy,
+      },
+      ...{
+        reason: 'busy',
+        risk: null,
+        maxUses: null,
+        approvalId: null,
+        createdBy: 'alice',
+        groups: [],
+        isListed: false,
+      },
+      ...{ via: 'api', assurance: 'medium', createdAt, expiresAt: new Date(world.clock.now() + 60_000).toISOString() },
+    });
+    grants = [grant('grn_own', agent.principal), grant('grn_other', 'other')];
+    const { ids } = world.commands;
+    const handler = createCommandHandler({
+      store: world.store,
+      fold: grantDecider,
+      clock: world.clock,
+      ids,
+      cacheSize: 1,
+    });
+    for (const terms of grants) {
+      const meta = { tenant: 'default', callId: null, runId: null, commandId: id() };
+      const at = world.clock.now();
+      await handler.handleCommand(
+        `grant-${terms.grantId}`,
+        (state) => grantDecider.decide({ type: 'CreateGrant', at, terms }, state),
+        meta,
+      );
+    }
+    await request(agent, 'pay:a');
+    done(await answer('a', 'deny'));
+    await endRun('a');
+    await endRun('a');
+    const types = async (grantId: string) =>
+      readable(await world.store.readStream(`grant-${grantId}`)).map(({ type }) => type);
+    expect(await types('grn_own')).toEqual(['GrantCreated', 'GrantRevoked']);
+    expect(await types('grn_other')).toEqual(['GrantCreated']);
   });
 
   it('does not reach the calls of another principal in a run of the same name', async () => {

@@ -131,6 +131,11 @@ export function createGrantRows(
       }
       return count;
     },
+    ofRun: (tenant, runId, atMs) =>
+      [...loaded(atMs).values()]
+        .flatMap((ofTool) => unexpired(ofTool, atMs))
+        .map(({ terms }) => terms)
+        .filter((terms) => terms.tenant === tenant && terms.runId === runId),
     find: (tenant, grantId) => {
       const grant = load(grantId)?.grant;
       return grant?.terms.tenant === tenant ? grant : undefined;

@@ -113,6 +113,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     grants: {
       live: (...given) => engine.grants.live(...given),
       liveCount: (...given) => engine.grants.liveCount(...given),
+      ofRun: (...given) => engine.grants.ofRun(...given),
       find: (...given) => engine.grants.find(...given),
       list: (...given) => engine.grants.list(...given),
     },
