@@ -21,12 +21,15 @@ function narrow(asked: Asked, call: PolicyCall): Requirement {
   return { ...requirement, allowedDecisions: decisionsOf(requirement, call), expiresInMs: expiryOf(asked, call) };
 }
 
-/** Attack: an agent that removes `deny`, so that its call can only be approved. A person can always deny. */
+/**
+ * Attack: an agent that removes `deny`, so that its call can only be approved. A person can always deny. Where the rule permits
+ * none of the wished decisions, nothing else is left: no decision is permitted by both.
+ */
 function decisionsOf({ allowedDecisions }: Requirement, call: PolicyCall): DecisionType[] {
   const wanted = call.allowedDecisions ?? decisionTypes;
-  const both = allowedDecisions.filter((decision) => wanted.includes(decision));
-  const allowed = both.length > 0 ? both : allowedDecisions;
-  return decisionTypes.filter((decision) => decision === 'deny' || allowed.includes(decision));
+  return decisionTypes.filter(
+    (decision) => decision === 'deny' || (allowedDecisions.includes(decision) && wanted.includes(decision)),
+  );
 }
 
 /**

@@ -113,7 +113,8 @@ describe('the policy', () => {
 
   it.each([
     ['[approve, deny]', ['deny', 'edit'], ['deny']],
-    ['[approve, deny]', ['edit'], ['approve', 'deny']],
+    ['[approve, deny]', ['edit'], ['deny']],
+    ['[approve, deny]', ['deny', 'answer'], ['deny']],
     ['[approve, deny]', ['approve'], ['approve', 'deny']],
     ['[approve]', null, ['approve', 'deny']],
     ['[approve, edit]', ['edit'], ['edit', 'deny']],
