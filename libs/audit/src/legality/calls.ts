@@ -12,7 +12,7 @@ import { isHiddenRequest, request } from './requests.js';
 import { judgeResponse } from './responses.js';
 import type { Response } from './proposal.js';
 import type { KnownStreams } from './streams.js';
-import { hasCome } from './times.js';
+import { hasBecomeDue } from './times.js';
 
 /** A broken rule, or the call after the event. */
 type Next = Illegal | CallState;
@@ -266,7 +266,7 @@ function notToLapse(
   if (approval?.approvalId !== approvalId) return illegal('approval', `${approvalId} is not the latest approval`);
   const isUnused = permission === 'approved' && execution.status === 'none';
   if (!isUnused) return illegal('claim', 'no approval waits for its claim');
-  return hasCome(executeBy, lapsedAt) ? undefined : illegal('deadline', 'the right to run had not ended');
+  return hasBecomeDue(executeBy, lapsedAt, event) ? undefined : illegal('deadline', 'the right to run had not ended');
 }
 
 function notToCancel(event: JudgedEvent, { approval, permission, execution }: CallState): Illegal | undefined {

@@ -2,7 +2,7 @@ import type { EventData } from '@countersign/contracts';
 import type { CallState, ExecutionState } from './call-state.js';
 import { illegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent } from './judged-event.js';
-import { hasCome } from './times.js';
+import { hasBecomeDue, hasCome } from './times.js';
 
 type Next = Illegal | CallState;
 
@@ -129,7 +129,7 @@ export function lapseClaim(event: JudgedEvent, call: CallState): Next {
   const { execution, request } = call;
   if (execution.status !== 'claimed' || execution.attempt !== attempt) return illegal('lease', 'no such claim is open');
   if (!request.idempotent) return illegal('lease', 'the tool is not idempotent: its outcome is unknown');
-  if (!hasCome(execution.leaseUntil, lapsedAt)) return illegal('lease', 'the lease was not over');
+  if (!hasBecomeDue(execution.leaseUntil, lapsedAt, event)) return illegal('lease', 'the lease was not over');
   return executing(call, { status: 'released', isLapsed: true });
 }
 

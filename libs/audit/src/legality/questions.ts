@@ -6,7 +6,7 @@ import { compared, isBehind, notCounted } from './names.js';
 import { backToLastRun, backToRequest, strictest } from './proposal.js';
 import { openStage } from './seats.js';
 import { textDigest } from './shown-card.js';
-import { hasCome, storedAfter } from './times.js';
+import { hasBecomeDue, hasCome, storedAfter } from './times.js';
 
 /** A broken rule, or the approval after the event. */
 export type Changed = Illegal | ApprovalState;
@@ -135,7 +135,7 @@ export function escalate(event: JudgedEvent, approval: ApprovalState): Changed {
   const { requirement: index, level, to, expiresAt, escalatedAt, endedVotes = [] } = data;
   const { proposal, opened } = approval;
   const requirement = proposal.requirements[index];
-  const isDue = requirement !== undefined && hasCome(proposal.expiresAt[index], escalatedAt);
+  const isDue = requirement !== undefined && hasBecomeDue(proposal.expiresAt[index], escalatedAt, event);
   if (!isDue) return illegal('deadline', 'no deadline of this requirement had come');
   if (level !== approval.escalations + 1) return illegal('approval', `level ${String(level)} is not the next one`);
   const broken = notOf(data, requirement, opened.filter((one) => one.requirement === index).length);
@@ -173,7 +173,7 @@ export function expire(event: JudgedEvent, approval: ApprovalState): Changed {
   const { expiredAt } = event.data as EventData<'ApprovalExpired'>;
   const { requirements, expiresAt } = approval.proposal;
   const ends = requirements.some(({ onTimeout, escalation }, index) => {
-    if (!hasCome(expiresAt[index], expiredAt) || onTimeout === 'hold') return false;
+    if (!hasBecomeDue(expiresAt[index], expiredAt, event) || onTimeout === 'hold') return false;
     const levels = approval.opened.filter((one) => one.requirement === index).length;
     return onTimeout !== 'escalate' || levels >= escalation.length;
   });

@@ -10,7 +10,7 @@ import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openS
 import { textDigest } from './shown-card.js';
 import { judgeSignature } from './signatures.js';
 import type { KnownStreams } from './streams.js';
-import { hasCome, storedAfter } from './times.js';
+import { hasBecomeDue, hasCome, storedAfter } from './times.js';
 
 /** One response in its context. `after` is the approval with it. */
 interface Answered {
@@ -186,7 +186,7 @@ const maySilence: Rule = ({ event, response, before }) => {
   const [requirement] = proposal.requirements;
   const { decision, respondedAt, resolution } = response;
   if (requirement?.onTimeout !== 'allow') return illegal('silence', 'the policy does not let silence approve');
-  if (!hasCome(proposal.expiresAt[0], respondedAt)) return illegal('silence', 'its deadline had not come');
+  if (!hasBecomeDue(proposal.expiresAt[0], respondedAt, event)) return illegal('silence', 'its deadline had not come');
   if (strictest(proposal.requirements).signed) return illegal('silence', 'silence has no signature');
   const isPlain = decision.type === 'approve' && resolution === 'approved';
   // Version 1 let silence approve a later round. That gives no right to run.

@@ -21,6 +21,21 @@ export function isBeforeBy(ms: number, stored: string, other: string): boolean {
   return stored < other && (storedAfter(stored, ms) ?? '') < other;
 }
 
+/** How far the clock of a process may differ from that of the store: beyond it, a process lets no time come. */
+const skewMsMax = 2000;
+
+/**
+ * Returns whether a deadline had come by what an event says, and by when it was recorded. Attack: an event says that it
+ * happens tomorrow, so that silence approves, or a second run begins, at once.
+ */
+export function hasBecomeDue(
+  deadline: string | null | undefined,
+  stated: string,
+  { recordedAt }: { readonly recordedAt: string },
+): boolean {
+  return hasCome(deadline, stated) && !isBeforeBy(skewMsMax, recordedAt, String(deadline));
+}
+
 /** Returns whether a deadline has come at a stored time; never for null. Stored times sort as texts. */
 export function hasCome(deadline: string | null | undefined, at: string): boolean {
   return typeof deadline === 'string' && deadline <= at;

@@ -89,6 +89,17 @@ export const batched: Members = { batchId: 'b', batchMode: 'all-or-nothing', bat
 export const batchOf = (callIds: readonly string[]): string =>
   derivedName('batch-', ['default', 'agent', callIds.toSorted()]);
 
+/** When an event of the service says that a time had come; honest ones are recorded after it. */
+function dueIn({ automatic, respondedAt, ...data }: Members): string {
+  const at = automatic === true ? respondedAt : (data['lapsedAt'] ?? data['expiredAt'] ?? data['escalatedAt']);
+  return typeof at === 'string' ? at : '';
+}
+
+/** A story whose last event was recorded at another time than its own. */
+export function recordedAt(at: string, { events }: Story): Story {
+  return story(events.map((event, index) => (index === events.length - 1 ? { ...event, recordedAt: at } : event)));
+}
+
 /** Continues a story; an empty one without `events`. */
 export function story(events: readonly StoredEvent[] = []): Story {
   const append: Story['append'] = (name, type, data, metadata = {}) => {
@@ -101,7 +112,7 @@ export function story(events: readonly StoredEvent[] = []): Story {
       stream: name,
       revision,
       position,
-      recordedAt: minute(position),
+      recordedAt: [minute(position), events.at(-1)?.recordedAt ?? '', dueIn(data)].toSorted().at(-1) ?? '',
     };
     return story([...events, { ...event, type, data, metadata: { ...headers, ...ofCall, ...metadata } }]);
   };

@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import type { StoredEvent } from '@countersign/contracts';
+import { approvalId, approvedStory, minute, recordedAt, story } from '../testing/story.js';
+import type { Story } from '../testing/story.js';
+import { createLegality } from './legality.js';
+import { readStored } from './stored-events.js';
+
+/** What the judge finds about the last event of a story. */
+function findingOf({ events }: Story): readonly string[] {
+  const legality = createLegality(new Map());
+  const judged = events.map((stored: StoredEvent) => {
+    const event = readStored(stored);
+    if ('unreadable' in event) throw new Error(event.unreadable);
+    return legality.judge(event).illegal.map(({ rule }) => rule);
+  });
+  expect(judged.slice(0, -1).flat()).toEqual([]);
+  return judged.at(-1) ?? [];
+}
+
+const upward = { onTimeout: 'escalate' as const, escalation: [{ to: ['managers'], expiresInMs: 600_000 }] };
+const asked = story().policy().request().ask();
+const idempotent = story().policy().request({ idempotent: true }).allow().claim();
+const twoSecondsBefore = (minutes: number): string => new Date(Date.parse(minute(minutes)) - 2000).toISOString();
+
+/** Each happens at minute 12, when its time has come. */
+const due: readonly (readonly [name: string, rule: string, log: Story])[] = [
+  [
+    'silence approves',
+    'silence',
+    story()
+      .policy()
+      .request()
+      .ask({ expiresAt: minute(12) }, { onTimeout: 'allow', expiresInMs: 720_000 })
+      .respond('policy', {
+        ...{ automatic: true, via: 'policy', groups: [], assurance: 'low', respondedAt: minute(12) },
+        ...{ resolution: 'approved', executeBy: minute(22) },
+      }),
+  ],
+  [
+    'a question expires',
+    'deadline',
+    asked.about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(12) }),
+  ],
+  [
+    'more people are asked',
+    'deadline',
+    story()
+      .policy()
+      .request()
+      .ask({}, upward)
+      .about('ApprovalEscalated', {
+        ...{ approvalId: approvalId(), level: 1, to: ['managers'], requirement: 0, expiresAt: minute(22) },
+        escalatedAt: minute(12),
+      }),
+  ],
+  [
+    'the right to run ends',
+    'deadline',
+    approvedStory().about('ApprovalLapsed', { approvalId: approvalId(), lapsedAt: minute(12) }),
+  ],
+  [
+    'a lease ends',
+    'lease',
+    idempotent
+      .about('ExecutionClaimRenewed', { attempt: 1, leaseUntil: minute(12), renewedAt: minute(3) })
+      .about('ExecutionLapsed', { attempt: 1, lapsedAt: minute(12) }),
+  ],
+];
+
+describe('a time that has come', () => {
+  it.each(due)('is at the record of the event by which %s', (_, rule, log) => {
+    expect(findingOf(log)).toEqual([]);
+    expect(findingOf(recordedAt(minute(9), log))).toEqual([rule]);
+  });
+
+  it('is one by the clock of the process, which differs from the one of the store by two seconds at most', () => {
+    const [, , silence] = due[0] as (typeof due)[number];
+    expect(findingOf(recordedAt(twoSecondsBefore(12), silence))).toEqual([]);
+    const early = new Date(Date.parse(twoSecondsBefore(12)) - 1).toISOString();
+    expect(findingOf(recordedAt(early, silence))).toEqual(['silence']);
+  });
+});
