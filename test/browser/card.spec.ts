@@ -42,6 +42,21 @@ describe('a card', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('keeps every space of a name, a label and the arguments of a sibling', async () => {
+    const world = await openWorld();
+    await world.ask([
+      { toolName: 'rm  all', arguments: {}, labels: { cwd: '/srv/a  b' } },
+      { toolCallId: 'next', arguments: { path: '/srv/x  y' } },
+    ]);
+    const { page } = await openInbox(browser(), world.url);
+    const card = page.getByRole('article');
+    await card.getByRole('heading', { name: 'rm all' }).waitFor();
+    await card.locator('.cs-sibling-arguments').waitFor();
+    const text = await card.innerText();
+    for (const words of ['rm  all', '/srv/a  b', '/srv/x  y']) expect(text).toContain(words);
+    expect(await rowOf(page, 'rm all').innerText()).toContain('rm  all');
+  });
+
   it('counts hidden values, shows them on request, and records who looked', async () => {
     const world = await openWorld();
     const posing = '[masked sha256:0123456789abcdef]';

@@ -1,7 +1,9 @@
 import { hostileTexts } from './testing/hostile-texts.js';
 import { sampleNotice } from './testing/notices.js';
 import { openMailServer, openSlack, slackConfig } from './testing/opened.js';
+import { cardOf } from './card/card.js';
 import { createEmailChannel } from './email/email-channel.js';
+import { htmlOf } from './email/mail-text.js';
 import { Secret } from '@countersign/runtime';
 import { messageOf } from './slack/blocks.js';
 import { createSlackTokens } from './slack/slack-channel.js';
@@ -31,6 +33,16 @@ describe('in a mail', () => {
     ).toBe(true);
     expect(mail?.to).toEqual(['alice@example.com']);
     expect(mail?.headers).not.toContain('bcc');
+  });
+});
+
+describe('in the HTML of a mail', () => {
+  it('two spaces stay two, in the name of the tool and in a label', () => {
+    const notice = sampleNotice({ toolName: 'rm  all', approval: { labels: { cwd: '/srv/a  b' } } });
+    const html = htmlOf([{ card: cardOf(notice, 3_000), link: null }]);
+    const spaced = [...html.matchAll(/<(\w+)([^>]*)>([^<]*\S {2}\S[^<]*)/g)];
+    expect(spaced.map(([, tag]) => tag)).toEqual(['h2', 'td', 'td']);
+    for (const [, , attributes] of spaced) expect(attributes).toContain('white-space:pre-wrap');
   });
 });
 

@@ -9,6 +9,7 @@ export interface SceneCall {
   readonly toolSchema?: Readonly<Record<string, unknown>>;
   readonly expiresInMs?: number;
   readonly allowedDecisions?: readonly string[];
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** The calls of one run. */

@@ -14,7 +14,7 @@ export function digestText({ headline, lines, more }: DigestList): string {
 export function digestHtml({ headline, lines, more }: DigestList): string {
   const listed = lines.map(({ text, link }) => {
     const shown = escaped(text);
-    return `<li>${link === null ? shown : `<a href="${escaped(link)}">${shown}</a>`}</li>`;
+    return `<li style="white-space:pre-wrap">${link === null ? shown : `<a href="${escaped(link)}">${shown}</a>`}</li>`;
   });
   const left = more === '' ? '' : `<p>${escaped(more)}</p>`;
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Countersign</title></head><body style="font-family:sans-serif;max-width:44em"><h2>${escaped(headline)}</h2><ul>${listed.join('')}</ul>${left}<hr><p style="color:#555">${escaped(footer)}</p></body></html>`;

@@ -43,18 +43,21 @@ export function htmlOf(parts: readonly MailPart[]): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Countersign</title></head><body style="font-family:sans-serif;max-width:44em;overflow-wrap:anywhere">${body}<hr><p style="color:#555">${escaped(footer)}</p></body></html>`;
 }
 
+/** Texts that differ in their spaces alone are different texts. */
+const spaced = 'style="white-space:pre-wrap"';
+
 function partHtml({ card, link }: MailPart): string {
   const facts = card.facts.map(
     ([label, text]) =>
-      `<tr><th align="left" style="padding-right:1em">${escaped(label)}</th><td>${escaped(text)}</td></tr>`,
+      `<tr><th align="left" style="padding-right:1em">${escaped(label)}</th><td ${spaced}>${escaped(text)}</td></tr>`,
   );
   const words = card.agentWords.map(([label, text]) => `<p>${escaped(label)}:</p>${block(text)}`);
   return [
-    `<h2>${escaped(card.headline)}</h2>`,
-    ...card.status.map((line) => `<p>${escaped(line)}</p>`),
+    `<h2 ${spaced}>${escaped(card.headline)}</h2>`,
+    ...card.status.map((line) => `<p ${spaced}>${escaped(line)}</p>`),
     ...(link === null ? [] : [`<p><a href="${escaped(link)}">Look at it and decide</a></p>`]),
     `<table>${facts.join('')}</table>`,
-    ...card.warnings.map((warning) => `<p><strong>${escaped(warning)}</strong></p>`),
+    ...card.warnings.map((warning) => `<p ${spaced}><strong>${escaped(warning)}</strong></p>`),
     `<p>Arguments:</p>${block(card.argumentLines.join('\n'))}`,
     ...(words.length === 0 ? [] : [`<p><em>${escaped(agentWordsLabel)}:</em></p>`, ...words]),
   ].join('');
