@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createEd25519Signer, formatNote, formatVkey, parseNote, signNote } from '@countersign/audit';
+import { createEd25519Signer, entryOf, formatNote, formatVkey, parseNote, signNote } from '@countersign/audit';
 import type { NoteSigner } from '@countersign/audit';
 import {
   approvedStory,
@@ -119,6 +119,43 @@ describe('an export of lines over changes of the log key', () => {
     expect([code, findings]).toEqual([1, ['read: the line is no event']]);
   });
 });
+
+describe('an export with an event that is there as its entry alone', () => {
+  const committed = (at: number) => events.map((event, index) => (index === at ? parsedEntry(event) : event));
+
+  it.each([
+    ['in the middle', 2],
+    ['as the first event', 0],
+    ['as the last event', events.length - 1],
+  ])('is proven and lists it as not proven: %s', async (_, at) => {
+    expect(await verified([...changes, ...committed(at)])).toEqual({ code: 0, findings: [] });
+    expect(await unprovenOf([...changes, ...committed(at)])).toContainEqual(
+      expect.stringMatching(new RegExp(`^1 event held as commitments only: .* \\(index ${String(at)}\\)$`)),
+    );
+  });
+
+  it('is not proven when the entry is not the one of the event', async () => {
+    const other = { ...parsedEntry(events[2]!), body: `sha256:${'0'.repeat(64)}` };
+    expect((await verified([...changes, ...events.with(2, other as never)])).code).toBe(1);
+    const more = { ...parsedEntry(events[2]!), note: 'read me' };
+    expect((await verified([...changes, ...events.with(2, more as never)])).findings).toContain(
+      'read: the line is no event',
+    );
+  });
+});
+
+function parsedEntry(event: (typeof events)[number]): object {
+  return JSON.parse(entryOf(event)) as object;
+}
+
+/** What is not proven about an export by its checkpoint. */
+async function unprovenOf(lines: readonly object[]): Promise<readonly string[]> {
+  const keys = written('keys', `${formatVkey(old.key)}\n`);
+  const kept = ['--vkey', keys, '--since', honestCheckpoint(events, third)];
+  const { out } = await run('audit', 'verify', written('events.ndjson', lines), ...kept, '--json');
+  const last = out.trim().split('\n').at(-1) ?? '';
+  return (JSON.parse(last) as { readonly summary: { readonly unproven: readonly string[] } }).summary.unproven;
+}
 
 /** A change of the same keys in the next epoch, over the same events. */
 function ofNextEpoch(): object {

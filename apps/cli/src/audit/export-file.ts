@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
-import { isProofEvent, parseShown, tenantOf } from '@countersign/audit';
+import { isProofEvent, parseShown, readEntry, tenantOf } from '@countersign/audit';
+import type { Entry } from '@countersign/audit';
 import type { StoredEvent } from '@countersign/contracts';
 import { usageError } from '../cli-error.js';
 import { openLines } from './file-lines.js';
@@ -9,16 +10,17 @@ import type { LogSource, SourceEvent } from './log-source.js';
 
 /**
  * An export: events in their stored form, one JSON document a line, and before them the changes of the log key, where there were any.
+ * An event with sensitive values that are stored in clear is there as its entry: a commitment.
  * @throws CliError when its first other line is no event, or too many changes are before it.
  */
 export function openExportFile(file: string): LogSource {
   const { changes, first } = beginOf(file);
-  if (first !== undefined && eventOf(first) === undefined) {
+  if (first !== undefined && eventOf(first) === undefined && entryIn(first) === undefined) {
     const detail = `${file} is no export of events in their stored form: its first line is no such event.`;
     throw usageError(detail, 'Each line needs eventId, stream, revision, type, recordedAt, metadata and data.');
   }
   return {
-    tenant: () => Promise.resolve(first === undefined ? undefined : tenantIn(first)),
+    tenant: () => Promise.resolve(tenantIn(file, changes.length)),
     events: () => eventsOf(file, changes.length),
     total: statSync(file).size,
     checks: [],
@@ -29,9 +31,10 @@ export function openExportFile(file: string): LogSource {
   };
 }
 
-function tenantIn(line: string): string | undefined {
-  const stored = eventOf(line);
-  return stored === undefined ? undefined : tenantOf(stored);
+/** The tenant of the first event that is no commitment. */
+function tenantIn(file: string, changes: number): string | undefined {
+  for (const { stored } of eventsOf(file, changes)) if (stored !== undefined) return tenantOf(stored);
+  return undefined;
 }
 
 /** The changes of the log key at the begin of a file, and its first other line. */
@@ -73,6 +76,11 @@ function* eventsIn(lines: FileLines, begin: number): Iterable<SourceEvent> {
   for (let line = lines.next(); line !== undefined; line = lines.next()) {
     done += line.bytes;
     const stored = line.text === undefined ? undefined : eventOf(line.text);
+    const entry = stored === undefined && line.text !== undefined ? entryIn(line.text) : undefined;
+    if (entry !== undefined) {
+      yield { stored, entry, damage: [], done };
+      continue;
+    }
     if (stored === undefined) {
       yield { stored, damage: [{ check: 'read', detail: 'the line is no event' }], done };
       continue;
@@ -92,6 +100,11 @@ function* eventsIn(lines: FileLines, begin: number): Iterable<SourceEvent> {
 
 /** The members of an event in its stored form. Attack: another one, which a person reads. */
 const members = ['position', 'eventId', 'stream', 'revision', 'type', 'recordedAt', 'metadata', 'data'];
+
+/** The entry of an event whose content is not shown. */
+function entryIn(line: string): Entry | undefined {
+  return readEntry(parseShown(line));
+}
 
 /** The event of a line in its stored form; undefined for a line that has none. */
 function eventOf(line: string): StoredEvent | undefined {
