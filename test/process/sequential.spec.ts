@@ -1,16 +1,23 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
-import { cleanUpAfterEach } from './harness/cleanup.js';
+import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import { install } from './harness/standalone.js';
 import type { Installation } from './harness/standalone.js';
 import { eventually } from './harness/wait.js';
 
 cleanUpAfterEach();
 
-const body = (ids: readonly string[]) => ({
+const body = (ids: readonly string[], toolName = 'move') => ({
   runId: 'run',
   batchMode: 'sequential',
-  calls: ids.map((toolCallId) => ({ toolCallId, toolName: 'move', arguments: { toolCallId }, needsApproval: true })),
+  calls: ids.map((toolCallId) => ({
+    toolCallId,
+    toolName,
+    arguments: { toolCallId },
+    needsApproval: toolName === 'move',
+  })),
 });
 
 /** The answers that are looked at: of a call, of calls, of a claim, of a refusal. */
@@ -29,7 +36,8 @@ function actors({ http, tokens }: Installation) {
   const call = async (callId: string) => (await send('GET', `/v1/tool-calls/${callId}`, tokens.agent)).body;
   return {
     call,
-    request: (...ids: string[]) => send('POST', '/v1/tool-calls', tokens.agent, body(ids)),
+    request: (ids: readonly string[], toolName?: string) =>
+      send('POST', '/v1/tool-calls', tokens.agent, body(ids, toolName)),
     respond: (view: ToolCallView, type: 'approve' | 'deny') =>
       send('POST', `/v1/approvals/${String(view.approval?.approvalId)}/responses`, tokens.me, { decision: { type } }),
     claim: ({ callId }: ToolCallView) =>
@@ -48,9 +56,9 @@ function actors({ http, tokens }: Installation) {
 test('the calls of a run take their turn across requests and crashes, in the order of the log', async () => {
   const world = await install();
   const { request, respond, claim, report, call, ask, untilAsked } = actors(world);
-  const [a] = (await request('a')).body.calls;
-  const [b, c] = (await request('b', 'c')).body.calls;
-  const [d] = (await request('d')).body.calls;
+  const [a] = (await request(['a'])).body.calls;
+  const [b, c] = (await request(['b', 'c'])).body.calls;
+  const [d] = (await request(['d'])).body.calls;
   if (a === undefined || b === undefined || c === undefined || d === undefined) throw new Error('no calls');
   expect(a).toMatchObject({ state: 'awaiting_approval', approval: { state: 'pending' } });
   expect(a.waitsForTurn).toBeUndefined();
@@ -87,7 +95,7 @@ test('the calls of a run take their turn across requests and crashes, in the ord
 test('what a denial or a cancellation ends gives its turn to the next one, and a cancelled run has none', async () => {
   const world = await install();
   const { request, respond, call, untilAsked } = actors(world);
-  const { calls } = (await request('a', 'b', 'c', 'd', 'e')).body;
+  const { calls } = (await request(['a', 'b', 'c', 'd', 'e'])).body;
   const [a, b, c, d] = calls;
   if (a === undefined || b === undefined || c === undefined || d === undefined) throw new Error('no calls');
   const cancel = (path: string) =>
@@ -100,4 +108,26 @@ test('what a denial or a cancellation ends gives its turn to the next one, and a
   await cancel('/v1/runs/run/cancel');
   const states = await Promise.all(calls.map(async ({ callId }) => (await call(callId)).state));
   expect(states).toEqual(['denied', 'cancelled', 'cancelled', 'cancelled', 'cancelled']);
+}, 120_000);
+
+test('a denial that ends the run gives no turn to what waits behind it', async () => {
+  const policy = join(temporaryFolder(), 'policy.yaml');
+  const rule = "{ id: delete, match: { tools: ['delete'] }, then: { require: { denyEndsRun: true } } }";
+  writeFileSync(policy, `{ version: 1, default: allow, rules: [${rule}] }`);
+  const world = await install({ COUNTERSIGN_POLICY: policy });
+  const { request, respond, call, claim } = actors(world);
+  const [denied] = (await request(['a'], 'delete')).body.calls;
+  const { calls } = (await request(['b', 'c', 'd'], 'wipe')).body;
+  if (denied === undefined) throw new Error('no calls');
+  await respond(denied, 'deny');
+  await eventually('the end of the run', async () => {
+    const views = await Promise.all(calls.map(({ callId }) => call(callId)));
+    return views.every(({ state }) => state === 'cancelled') ? true : undefined;
+  });
+  for (const one of calls) expect((await claim(one)).status).toBe(409);
+  const [later] = (await request(['later'], 'wipe')).body.calls;
+  expect(later).toMatchObject({ state: 'allowed' });
+
+  const allowed = (await world.stopAndRead()).filter(({ type }) => type === 'ToolCallAllowed');
+  expect(allowed.map(({ callId }) => callId)).toEqual([later?.callId]);
 }, 120_000);

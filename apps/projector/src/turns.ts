@@ -6,8 +6,8 @@ import type { Clock, Log } from '@countersign/runtime';
 /** The dependencies of the turns. */
 export interface TurnsPorts {
   readonly readModel: Pick<ReadModel, 'firstInQueueOf' | 'turnsToTake' | 'onApplied'>;
-  /** Records that the turn of a call has come; harmless to repeat. */
-  readonly takeTurn: (tenant: string, callId: string) => Promise<unknown>;
+  /** Records that the turn of a call has come, or that `endedBy` has ended its run; harmless to repeat. */
+  readonly takeTurn: (tenant: string, callId: string, endedBy?: string) => Promise<unknown>;
   readonly clock: Pick<Clock, 'setTimer'>;
   readonly log: Log;
 }
@@ -110,7 +110,7 @@ class TurnTaker {
     const { readModel, takeTurn } = this.#ports;
     try {
       const first = readModel.firstInQueueOf(tenant, callId);
-      if (first?.waits === true) await takeTurn(tenant, first.callId);
+      if (first?.waits === true) await takeTurn(tenant, first.callId, first.endedBy);
     } catch (error) {
       this.#retry(error);
     }

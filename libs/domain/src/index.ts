@@ -49,7 +49,7 @@ export type {
 export { refusedUntold } from './tool-call.approval.js';
 export { notOpen } from './tool-call.approval-checks.js';
 export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
-export { holdsTurn, isSequential, queuedIn, queueOf } from './tool-call.turn.js';
+export { holdsTurn, isSequential, queuedIn, queueOf, runEndedBy } from './tool-call.turn.js';
 export type { QueuedRequest } from './tool-call.turn.js';
 export type { Ending } from './tool-call.batch.js';
 export type { BatchFate } from './tool-call.command-base.js';

@@ -247,6 +247,8 @@ export interface CommitToBatch extends Timed {
 /** The turn of a sequential call has come: every call before it in its queue is settled. */
 export interface TakeTurn extends Timed {
   readonly type: 'TakeTurn';
+  /** The call whose denial ended the run after this one began to wait. Default: none. */
+  readonly endedBy?: string;
 }
 
 /** Everything that can be asked of a tool call. */

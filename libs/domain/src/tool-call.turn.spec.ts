@@ -101,6 +101,22 @@ describe('a sequential call', () => {
     given(erased).when(turn(2)).thenAccepted({ cancelledBy: 'countersign', approvalId: null });
   });
 
+  it.each([allowed, asked])('ends at its turn when a denial has ended its run, and nobody is asked', (...events) => {
+    const ended: ToolCallCommand = { type: 'TakeTurn', at: minute(2), endedBy: 'tc_other' };
+    const reason = 'the call tc_other of this run was denied, which ends the run';
+    const after = [...events, ...decided(ended, events)];
+    expect(types(after)).toEqual(['ToolCallRequested', 'ToolCallQueued', 'ToolCallCancelled']);
+    expect(after.at(-1)?.data).toMatchObject({ reason, cancelledBy: 'countersign', approvalId: null });
+    given(after).when(claim()).thenRefused('not-approved');
+  });
+
+  it('that has had its turn keeps it when a denial has ended its run', () => {
+    const taken = [...asked, ...decided(turn(1), asked)];
+    given(taken)
+      .when({ type: 'TakeTurn', at: minute(2), endedBy: 'tc_other' })
+      .thenNothing();
+  });
+
   it('denied by its agent while it waits, ends', () => {
     const verdict = { ...requestBlocked().judgement.verdict, ruleId: 'deniedInCode' };
     const denied = { ...requestBlocked(), call: proposal(sequential) };

@@ -50,25 +50,31 @@ export function toolCallQueued(
 
 /**
  * The turn of a call has come: it is allowed, or people are asked, by the verdict that was recorded when it was queued. Its
- * deadlines begin now. Adds nothing where the call does not wait for its turn.
+ * deadlines begin now. It is cancelled instead where a denial has ended its run since then. Adds nothing where the call does not
+ * wait for its turn.
  *
  * MUST be given only for the first call of its queue that is not settled. That never becomes untrue: a later call is behind
  * it, and one that is asked about again goes to the end.
  */
-export function takeTurn({ at }: TakeTurn, state: ToolCallState): RuleResult<ToolCallEvent> {
+export function takeTurn({ at, endedBy }: TakeTurn, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested' || state.verdict === null) return accepted();
   const queued = queuedIn(state);
   if (queued === undefined) return accepted();
   const { verdict, request } = state;
-  if (request.salt === null) return accepted(erasedBefore(at));
+  if (endedBy !== undefined) return accepted(cancelledAtTurn(runEndedBy(endedBy), at));
+  // An erasure has taken what would run. The calls behind it must not wait for an answer about nothing.
+  if (request.salt === null) return accepted(cancelledAtTurn('values of the call were erased before its turn', at));
   if (queued.question === null)
     return accepted({ type: 'ToolCallAllowed', data: { verdict, allowedAt: toStored(at) } });
   return accepted(approvalRequested({ ...queued.question, verdict, actionDigest: request.actionDigest }, at));
 }
 
-/** An erasure has taken what would run. The calls behind it must not wait for an answer about nothing. */
-function erasedBefore(at: number): ToolCallEvent {
-  const reason = 'values of the call were erased before its turn';
+/** Why a call was cancelled whose run was ended by the denial of another one. */
+export function runEndedBy(denied: string): string {
+  return `the call ${denied} of this run was denied, which ends the run`;
+}
+
+function cancelledAtTurn(reason: string, at: number): ToolCallEvent {
   return {
     type: 'ToolCallCancelled',
     data: { approvalId: null, reason, cancelledBy: 'countersign', cancelledAt: toStored(at) },

@@ -22,6 +22,8 @@ export interface CallRow extends Omit<ToolCall, 'request'> {
    * never waited.
    */
   readonly place: number | null;
+  /** The position of the denial with which its rule ended the run; null: none has. */
+  readonly endedRunAt: number | null;
   readonly revision: number;
   /** Follows from `permission` and `execution`. */
   readonly state: CallState;

@@ -1,5 +1,5 @@
 import { readablePart, toToolCallEvent, upcast } from '@countersign/contracts';
-import type { LogEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
+import type { EventData, LogEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
 import { callState, dueAt, queuedIn, toolCallDecider } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
@@ -28,6 +28,7 @@ export function evolve(row: CallRow | undefined, event: RecordedEvent): CallRow 
     seq,
     approvalSeqs: call.approvals.length > approvalSeqs.length ? [...approvalSeqs, event.position] : approvalSeqs,
     place: placeAfter(row, event),
+    endedRunAt: endedRunAfter(row, event),
     revision: event.revision,
     state: callState(call) ?? 'awaiting_approval',
     dueAt: dueAt(call)?.atMs ?? null,
@@ -40,6 +41,11 @@ export function evolve(row: CallRow | undefined, event: RecordedEvent): CallRow 
 function placeAfter(row: CallRow | undefined, { type, position }: RecordedEvent): number | null {
   if (type !== 'ToolCallQueued' || row === undefined) return row?.place ?? null;
   return queuedIn(row) === undefined ? position : row.place;
+}
+
+function endedRunAfter(row: CallRow | undefined, { type, data, position }: RecordedEvent): number | null {
+  const endsRun = type === 'ApprovalResponded' && (data as EventData<'ApprovalResponded'>).endsRun === true;
+  return endsRun ? position : (row?.endedRunAt ?? null);
 }
 
 function sealingOf(

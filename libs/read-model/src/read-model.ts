@@ -143,6 +143,8 @@ export interface CallInTurn {
   readonly callId: string;
   /** True: its turn has not been recorded. */
   readonly waits: boolean;
+  /** The call of the same principal whose denial ended the run after this one began to wait. Absent: there is none. */
+  readonly endedBy?: string;
 }
 
 /** The events that `apply` has just made visible. */

@@ -1,5 +1,5 @@
 import { toolCallStream } from '@countersign/contracts';
-import { requirementOf } from '@countersign/domain';
+import { requirementOf, runEndedBy } from '@countersign/domain';
 import { callOf } from '../stream/with-tool-call.js';
 import type { Actor } from '../actor.js';
 import { cancelRun } from './cancel-run.js';
@@ -18,7 +18,7 @@ export async function endRun(ports: CancelRunPorts, tenant: string, callId: stri
   if (call === undefined || approval?.resolution.status !== 'denied') return;
   if (requirementOf(approval).denyEndsRun !== true) return;
   const { runId, requestedBy } = call.request;
-  const reason = `the call ${callId} of this run was denied, which ends the run`;
+  const reason = runEndedBy(callId);
   // Attack: an agent names the run of another principal, to have its calls cancelled. Only its own calls are.
   const run = { runId, reason, requestedBy };
   await cancelRun(ports, policyOf(tenant), run, `endRun:${approval.approvalId}`).catch((error: unknown) => {

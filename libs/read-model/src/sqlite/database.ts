@@ -6,13 +6,13 @@ import type { Log } from '@countersign/runtime';
 import { readerVersion } from './unreadable-rows.js';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 24;
+export const schemaVersion = 25;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
  * `nested` has a row for each call of the same principal inside which a call runs, `batches` one for each call of an
  * all-or-nothing batch with an id. `turns` has the sequential calls that are not settled, by queue and place; `asks`: people will be
- * asked about it at its turn. `approvals` has only the columns
+ * asked about it at its turn. `ended_runs` has the latest denial with which a rule ended the run of a principal. `approvals` has only the columns
  * that lists filter by and are sorted by. Every `seq` is a position of the log, so new rows are next to the last ones. The
  * indexes of approvals contain the columns that are filtered most: such a filter without matches reads no row, and a page
  * of 100,000 pending takes milliseconds. The index of calls is read once per state, and the states are merged. `runs` has one row for each agent
@@ -66,7 +66,11 @@ const tables = `
   ) STRICT;
   CREATE TABLE turns (
     queue TEXT NOT NULL, place INTEGER NOT NULL, tenant TEXT NOT NULL, call_id TEXT NOT NULL, requested_by TEXT NOT NULL,
-    agent_id TEXT NOT NULL, asks INTEGER NOT NULL, waits INTEGER NOT NULL, PRIMARY KEY (queue, place)
+    run_id TEXT NOT NULL, agent_id TEXT NOT NULL, asks INTEGER NOT NULL, waits INTEGER NOT NULL, PRIMARY KEY (queue, place)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE ended_runs (
+    tenant TEXT NOT NULL, requested_by TEXT NOT NULL, run_id TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL,
+    PRIMARY KEY (tenant, requested_by, run_id)
   ) STRICT, WITHOUT ROWID;
   CREATE UNIQUE INDEX calls_by_id ON calls (call_id);
   CREATE UNIQUE INDEX grants_by_id ON grants (grant_id);

@@ -195,6 +195,49 @@ describe('a missing entry', () => {
   });
 });
 
+describe('the first call of a queue', () => {
+  const queued = (log: ReturnType<typeof createTestLog>, name: string, requestedBy = 'agent'): TestCall => {
+    const call = log.call(name, { runId: 'run-1' });
+    call.record('ToolCallRequested', { requestedBy, batchMode: 'sequential' });
+    call.record('ToolCallQueued', { question: null });
+    return call;
+  };
+  const denied = (log: ReturnType<typeof createTestLog>): TestCall => {
+    const call = recordPending(log, 'denied', { runId: 'run-1' });
+    const decision = { type: 'deny' } as const;
+    call.record('ApprovalResponded', { approvalId: call.approvalId(), decision, resolution: 'denied', endsRun: true });
+    return call;
+  };
+
+  it.each([1, 99])('names the denial that ended its run since it waits, with %i events at a time', async (atOnce) => {
+    const log = createTestLog();
+    const model = await opened(path('m.db'), log);
+    const [first, other] = [queued(log, 'first'), queued(log, 'other', 'other')];
+    if (atOnce === 1) applyAll(model, log);
+    const ending = denied(log);
+    applyAll(model, log);
+    const endedBy = ending.callId;
+    expect(model.firstInQueueOf('default', first.callId)).toMatchObject({ callId: first.callId, waits: true, endedBy });
+    expect(model.firstInQueueOf('default', other.callId)).not.toHaveProperty('endedBy');
+    expect(model.turnsToTake()).toHaveLength(2);
+    expect(model.turnsToTake()).toContainEqual(expect.objectContaining({ callId: first.callId, endedBy }));
+    model.close();
+  });
+
+  it('of a later request has nothing to do with the denial', async () => {
+    const log = createTestLog();
+    denied(log);
+    const later = queued(log, 'later');
+    const model = await opened(path('m.db'), log);
+    expect(model.firstInQueueOf('default', later.callId)).toEqual({
+      tenant: 'default',
+      callId: later.callId,
+      waits: true,
+    });
+    model.close();
+  });
+});
+
 describe('the calls of a run', () => {
   it('come in the order of their requests, the open ones apart', async () => {
     const log = createTestLog();

@@ -14,27 +14,40 @@ export function writeTurn(prepare: Prepare, row: CallRow, stored: CallRow | null
     prepare('DELETE FROM turns WHERE queue = ? AND place = ?').run(queue, stored.place);
   }
   if (isSettled(row.state)) return;
-  const { tenant, callId, requestedBy, agentId } = row.request;
+  const { tenant, callId, requestedBy, runId, agentId } = row.request;
   const queued = queuedIn(row);
   const waits = queued === undefined ? 0 : 1;
   const asks = waits === 1 && queued?.question !== null ? 1 : 0;
-  prepare('INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
-    ...[queue, row.place, tenant, callId, requestedBy, agentId, asks, waits],
+  prepare('INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
+    ...[queue, row.place, tenant, callId, requestedBy, runId, agentId, asks, waits],
   );
 }
 
+/** Keeps the latest denial with which a rule ended the run of a principal. */
+export function writeEndedRun(prepare: Prepare, { request, endedRunAt }: CallRow, stored: CallRow | null): void {
+  if (endedRunAt === null || endedRunAt === stored?.endedRunAt) return;
+  const { tenant, requestedBy, runId, callId } = request;
+  prepare(
+    `INSERT INTO ended_runs VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET seq = excluded.seq, call_id = excluded.call_id WHERE excluded.seq > seq`,
+  ).run(tenant, requestedBy, runId, endedRunAt, callId);
+}
+
+/** A call in its queue, and the call whose denial ended the run after that one began to wait. */
+const inTurn = `SELECT turns.tenant, turns.call_id, waits, ended.call_id AS ended_by
+  FROM turns LEFT JOIN ended_runs AS ended ON ended.tenant = turns.tenant AND ended.requested_by = turns.requested_by
+  AND ended.run_id = turns.run_id AND ended.seq > turns.place`;
+
 /** The first call of a queue that is not settled; undefined: there is none. */
 export function firstInQueue(prepare: Prepare, queue: string): CallInTurn | undefined {
-  const found = prepare('SELECT tenant, call_id, waits FROM turns WHERE queue = ? ORDER BY place LIMIT 1').get(queue);
+  const found = prepare(`${inTurn} WHERE queue = ? ORDER BY place LIMIT 1`).get(queue);
   return found && toCallInTurn(found);
 }
 
 /** The calls that are the first of their queues, and wait although nothing is before them. */
 export function turnsToTake(prepare: Prepare): readonly CallInTurn[] {
   const first = 'SELECT min(place) FROM turns AS other WHERE other.queue = turns.queue';
-  return prepare(`SELECT tenant, call_id, waits FROM turns WHERE waits = 1 AND place = (${first})`)
-    .all()
-    .map(toCallInTurn);
+  return prepare(`${inTurn} WHERE waits = 1 AND place = (${first})`).all().map(toCallInTurn);
 }
 
 /** The number of calls about which people will be asked at their turn, counted up to `atMost`. */
@@ -52,6 +65,7 @@ export function askingAtTurn(
 }
 
 function toCallInTurn(columns: Readonly<Record<string, unknown>>): CallInTurn {
-  const { tenant, call_id: callId, waits } = columns;
-  return { tenant: String(tenant), callId: String(callId), waits: waits === 1 };
+  const { tenant, call_id: callId, waits, ended_by: endedBy } = columns;
+  const ended = typeof endedBy === 'string' ? { endedBy } : {};
+  return { tenant: String(tenant), callId: String(callId), waits: waits === 1, ...ended };
 }

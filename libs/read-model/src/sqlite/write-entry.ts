@@ -6,7 +6,7 @@ import type { CallRow } from '../call-row.js';
 import { toStoredText } from './database.js';
 import type { RowSeal } from './database.js';
 import type { Entry } from './recent-rows.js';
-import { writeTurn } from './turns.js';
+import { writeEndedRun, writeTurn } from './turns.js';
 import { riskRank, toNames, toStoredProgress, toStoredRequest } from './stored-row.js';
 
 type Prepare = (sql: string) => StatementSync;
@@ -27,6 +27,7 @@ export function writeEntry(prepare: Prepare, seal: RowSeal | undefined, entry: E
   const approvals = writeApprovals(prepare, row, stored?.approvals ?? []);
   writeRun(prepare, entry, approvals.pending);
   writeTurn(prepare, row, stored);
+  writeEndedRun(prepare, row, stored);
   const isUnknown = (one: CallRow | null): number => Number(one?.state === 'unknown');
   return {
     calls: counts.calls + (stored === null ? 1 : 0),
