@@ -29,20 +29,23 @@ function decoded(view: string): string {
   return view.replaceAll(/\ue001⟦([^⟧]*)⟧\ue002/g, (_, words: string) => {
     const code = /^U\+([0-9A-F]+)$/.exec(words)?.[1];
     if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16));
-    const [, count = '', kind = ''] = /^([\d,]+) (spaces and tabs|spaces|tabs|empty lines)$/.exec(words) ?? [];
-    const wanted = Number(count.replaceAll(',', ''));
-    if (kind === 'empty lines') return '\n'.repeat(wanted - 1);
-    return (kind === 'tabs' ? '\t' : ' ').repeat(wanted);
+    const [, lines = '', kind = '', of = ''] = /^([\d,]+) (empty lines|lines of )(.*)$/.exec(words) ?? [];
+    if (kind === '') return blanksOf(words);
+    return Array.from({ length: Number(lines.replaceAll(',', '')) }, () => blanksOf(of)).join('\n');
   });
 }
 
-/** Blanks inside a run are alike: the mark says how many they are. */
+/** The blanks that stand behind `4 spaces, 1 tab`. */
+function blanksOf(words: string): string {
+  const runs = [...words.matchAll(/([\d,]+) (space|tab)s?/g)];
+  return runs
+    .map(([, count = '', name]) => (name === 'tab' ? '\t' : ' ').repeat(Number(count.replaceAll(',', ''))))
+    .join('');
+}
+
+/** Line ends are alike where they are the same in all of the text, and the last one is said in words. */
 function alike(text: string): string {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replace(/\n$/, '')
-    .replaceAll(/(?<=^|\n)(?:[ \t]*\n){2,}[ \t]*(?=\n|$)/g, (run) => '\n'.repeat(run.split('\n').length - 1))
-    .replaceAll(/[ \t]{8,}/g, (run) => (/^\t+$/.test(run) ? run : ' '.repeat(run.length)));
+  return text.replaceAll('\r\n', '\n').replace(/\n$/, '');
 }
 
 async function opened(page: Page, url: string, approvalId: string): Promise<void> {

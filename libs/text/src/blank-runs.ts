@@ -6,7 +6,7 @@ const linesMin = 3;
 /** A stretch of a text in which nothing is seen, and how it is named. Its positions are indices of characters. */
 export interface BlankRun {
   readonly end: number;
-  /** `240 spaces`, `300 empty lines`. */
+  /** `240 spaces`, `4 spaces, 4 tabs`, `300 empty lines`, `40 lines of 1 space`. */
   readonly words: string;
 }
 
@@ -14,11 +14,12 @@ export interface BlankRun {
 export function hasBlankRun(text: string, partedBy: string): boolean {
   if (/ {8}/.test(text)) return true;
   if (partedBy.includes('\t') && /[ \t]{8}/.test(text)) return true;
-  return partedBy.includes('\n') && /(?:^|\n)(?:[ \t]*\n){3}/.test(text);
+  return partedBy.includes('\n') && /(?:^|\n)(?:\n{3}|[ \t]+(?:\n|$))/.test(text);
 }
 
 /**
- * Finds the blank runs of a text by their first character: 8 or more spaces, and 3 or more empty lines.
+ * Finds the blank runs of a text by their first character: 8 or more spaces, lines of spaces alone, and 3 or
+ * more empty lines. Their words say exactly what they are.
  * Attack: a command behind 240 spaces or 300 empty lines, where no person scrolls.
  */
 export function blankRuns(characters: readonly string[], partedBy: string): ReadonlyMap<number, BlankRun> {
@@ -33,21 +34,27 @@ export function blankRuns(characters: readonly string[], partedBy: string): Read
   return runs;
 }
 
-/** The empty lines that begin here. The end of the last one stays, so that the next line begins on its own. */
+/** The equal blank lines that begin here. The end of the last one stays, so that the next line begins on its own. */
 function blankLinesAt(characters: readonly string[], start: number): BlankRun | undefined {
   if (start > 0 && characters[start - 1] !== '\n') return undefined;
-  let count = 0;
-  let end = start;
-  for (let at = start; at < characters.length && isBlank(characters[at]); at += 1) {
-    if (characters[at] !== '\n') continue;
+  const line = blankLineAt(characters, start);
+  if (line === undefined) return undefined;
+  let count = 1;
+  let end = start + line.length;
+  while (characters[end] === '\n' && end + 1 < characters.length && blankLineAt(characters, end + 1) === line) {
     count += 1;
-    end = at;
+    end += 1 + line.length;
   }
-  return count < linesMin ? undefined : { end, words: blankLinesWords(count) };
+  if (count >= linesMin) return { end, words: blankLinesWords(line, count) };
+  return line === '' ? undefined : { end: start + line.length, words: blankWords(line) };
 }
 
-function isBlank(character: string | undefined): boolean {
-  return character === ' ' || character === '\t' || character === '\n';
+/** The line that begins here if nothing in it is seen. */
+function blankLineAt(characters: readonly string[], start: number): string | undefined {
+  let end = start;
+  while (characters[end] === ' ' || characters[end] === '\t') end += 1;
+  if (end < characters.length && characters[end] !== '\n') return undefined;
+  return characters.slice(start, end).join('');
 }
 
 function blanksAt(characters: readonly string[], start: number, partedBy: string): BlankRun | undefined {
@@ -56,13 +63,21 @@ function blanksAt(characters: readonly string[], start: number, partedBy: string
   let end = start;
   while (isOne(characters[end])) end += 1;
   if (end - start < blanksMin) return undefined;
-  const kinds = new Set(characters.slice(start, end));
-  const name = kinds.size > 1 ? 'spaces and tabs' : kinds.has('\t') ? 'tabs' : 'spaces';
-  return { end, words: `${(end - start).toLocaleString('en-US')} ${name}` };
+  return { end, words: blankWords(characters.slice(start, end).join('')) };
 }
 
-function blankLinesWords(count: number): string {
-  return `${count.toLocaleString('en-US')} empty lines`;
+/** `8 spaces`, `1 tab, 2 spaces`: no two blank texts have the same words. */
+function blankWords(blanks: string): string {
+  const runs = blanks.match(/ +|\t+/g) ?? [];
+  return runs.map((run) => countWords(run.length, run.startsWith('\t') ? 'tab' : 'space')).join(', ');
+}
+
+function blankLinesWords(line: string, count: number): string {
+  return line === '' ? countWords(count, 'empty line') : `${countWords(count, 'line')} of ${blankWords(line)}`;
+}
+
+function countWords(count: number, name: string): string {
+  return `${count.toLocaleString('en-US')} ${name}${count === 1 ? '' : 's'}`;
 }
 
 /** A line of a text that is shown line by line. */
@@ -71,7 +86,10 @@ interface TextLine {
   readonly text: string;
 }
 
-/** The same lines; 3 or more empty ones in a row are one, which says how many they are in `blank`. */
+/**
+ * The same lines; 3 or more equal blank ones in a row are one, which says in `blank` how many they are. A line of spaces
+ * alone says it too: it is not empty.
+ */
 export function foldBlankLines<Line extends TextLine>(
   lines: readonly Line[],
 ): readonly (Line & { readonly blank?: string })[] {
@@ -79,10 +97,13 @@ export function foldBlankLines<Line extends TextLine>(
   for (let at = 0; at < lines.length;) {
     const line = lines[at];
     if (line === undefined) break;
-    let end = at;
-    while (lines[end]?.kind === line.kind && /^[ \t]*$/.test(lines[end]?.text ?? '')) end += 1;
+    let end = at + 1;
+    const isBlank = /^[ \t]*$/.test(line.text);
+    while (isBlank && lines[end]?.kind === line.kind && lines[end]?.text === line.text) end += 1;
     const isFolded = end - at >= linesMin;
-    folded.push(isFolded ? { ...line, text: '', blank: blankLinesWords(end - at) } : line);
+    if (isFolded) folded.push({ ...line, text: '', blank: blankLinesWords(line.text, end - at) });
+    else if (isBlank && line.text !== '') folded.push({ ...line, text: '', blank: blankWords(line.text) });
+    else folded.push(line);
     at = isFolded ? end : at + 1;
   }
   return folded;

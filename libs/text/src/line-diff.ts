@@ -1,8 +1,8 @@
-/** One line of a diff: kept, removed, added, or the header of a hunk. */
+/** One line of a diff: kept, removed, added, or (`@`) a line outside the hunks, such as the header of one. */
 export interface DiffLine {
   readonly kind: ' ' | '-' | '+' | '@';
   readonly text: string;
-  /** What stands for several empty lines: `300 empty lines`. */
+  /** What stands for blank lines: `300 empty lines`, `2 spaces`. */
   readonly blank?: string;
 }
 
@@ -16,6 +16,11 @@ const editsMax = 500;
 export function lineDiff(before: string, after: string): DiffLine[] {
   if (before === after) return [];
   return toHunks(edits(before.split('\n'), after.split('\n')));
+}
+
+/** Both texts whole as one diff: every kept line, every removed one and every added one. */
+export function wholeDiff(before: string, after: string): DiffLine[] {
+  return edits(before.split('\n'), after.split('\n'));
 }
 
 function edits(before: readonly string[], after: readonly string[]): DiffLine[] {

@@ -82,12 +82,14 @@ describe('segments', () => {
   it('mark spaces, tabs and empty lines that come in numbers', () => {
     const shown = (text: string): string => textOf(segmentsOf(text, { partedBy: '\n\t' }));
     expect(shown(`a${'\n'.repeat(301)}b`)).toBe('a\n⟦300 empty lines⟧\nb');
-    expect(shown('a\n\n  \n\t\nb')).toBe('a\n⟦3 empty lines⟧\nb');
+    expect(shown('a\n\n  \n\t\nb')).toBe('a\n\n⟦2 spaces⟧\n⟦1 tab⟧\nb');
+    expect(shown(`a\n${' \n'.repeat(40)}b`)).toBe('a\n⟦40 lines of 1 space⟧\nb');
     expect(shown('a\n\n\nb')).toBe('a\n\n\nb');
     expect(shown('\n\n\nb')).toBe('⟦3 empty lines⟧\nb');
     expect(shown(`${' '.repeat(1200)}b`)).toBe('⟦1,200 spaces⟧b');
     expect(shown(`a${'\t'.repeat(60)}b`)).toBe('a⟦60 tabs⟧b');
-    expect(shown(`a${' \t'.repeat(60)}b`)).toBe('a⟦120 spaces and tabs⟧b');
+    expect(shown(`a${' '.repeat(4)}\t\t\t\tb`)).toBe('a⟦4 spaces, 4 tabs⟧b');
+    expect(shown(`a\t\t\t\t${' '.repeat(4)}b`)).toBe('a⟦4 tabs, 4 spaces⟧b');
   });
 
   it('of a line leave its indentation where it is short', () => {

@@ -18,29 +18,62 @@ describe('the long texts of a JSON value', () => {
     expect([...sizes]).toEqual([['/content', '2 lines, 8 characters']]);
   });
 
-  it('are replacements, as one diff, also of equal texts', () => {
+  it('are replacements, as one diff with all that is kept', () => {
+    const kept = ['1', '2', '3', '4', '5'];
+    const [block] = textBlocksOf({
+      old_str: ['a', ...kept, 'b'].join('\n'),
+      new_str: ['a', ...kept, 'c'].join('\n'),
+    }).blocks;
+    expect(block?.lines.map(({ kind, text }) => kind + text)).toEqual([
+      ' a',
+      ...kept.map((one) => ` ${one}`),
+      '-b',
+      '+c',
+    ]);
+  });
+
+  it('are replacements by an equal text', () => {
     const { blocks, sizes } = textBlocksOf({ edits: [{ old_str: 'a\nb\n', new_str: 'a\nb\n' }] });
     expect(blocks).toEqual([
       {
         pointer: '/edits/0',
         subject: { kind: 'replacement', oldName: 'old_str', newName: 'new_str' },
         lineEnds: [],
-        lines: [],
+        lines: [
+          { kind: ' ', text: 'a' },
+          { kind: ' ', text: 'b' },
+          { kind: ' ', text: '' },
+        ],
       },
     ]);
     expect([...sizes.keys()]).toEqual(['/edits/0/old_str', '/edits/0/new_str']);
   });
 
   it('are patches, whose headings add and remove nothing', () => {
-    const [block] = textBlocksOf(['--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two\n same\n']).blocks;
+    const [block] = textBlocksOf(['--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n+two\n same\n']).blocks;
     expect(block?.subject).toEqual({ kind: 'patch' });
     expect(block?.lines.map(({ kind, text }) => kind + text)).toEqual([
-      ' --- a/x',
-      ' +++ b/x',
-      '@@@ -1 +1 @@',
+      '@--- a/x',
+      '@+++ b/x',
+      '@@@ -1,2 +1,2 @@',
       '-one',
       '+two',
       ' same',
+    ]);
+  });
+
+  it('are patches, in which a line of a hunk has its sign, whatever it looks like', () => {
+    const lines = ['@@ -1,3 +1,3 @@', '--- a', ' --- b', '+++ c', '', '\\ No newline at end of file', '--- d', '-e'];
+    const [block] = textBlocksOf([lines.join('\n')]).blocks;
+    expect(block?.lines.map(({ kind, text }) => kind + text)).toEqual([
+      '@@@ -1,3 +1,3 @@',
+      '--- a',
+      ' --- b',
+      '+++ c',
+      '@',
+      '@\\ No newline at end of file',
+      '@--- d',
+      '@-e',
     ]);
   });
 

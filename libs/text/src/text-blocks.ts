@@ -2,7 +2,8 @@ import { foldBlankLines } from './blank-runs.js';
 import type { JsonValue } from './json-members.js';
 import { membersOf } from './json-members.js';
 import type { DiffLine } from './line-diff.js';
-import { lineDiff } from './line-diff.js';
+import { wholeDiff } from './line-diff.js';
+import { patchLines } from './patch-lines.js';
 
 /** The subject of a multi-line text. The file name is a foreign text. */
 export type BlockSubject =
@@ -18,7 +19,7 @@ export interface TextBlock {
   readonly subject: BlockSubject;
   /** Facts that lines cannot show, in words. */
   readonly lineEnds: readonly string[];
-  /** None for a replacement by the same text. */
+  /** All of the text, or of both texts of a replacement. */
   readonly lines: readonly DiffLine[];
 }
 
@@ -49,7 +50,7 @@ export function textBlocksOf(value: JsonValue): TextBlocks {
     if (replacement !== undefined) {
       const { oldName, newName, before, after } = replacement;
       const subject = { kind: 'replacement', oldName, newName } as const;
-      blocks.push({ pointer, subject, lineEnds: [], lines: foldBlankLines(lineDiff(before, after)) });
+      blocks.push({ pointer, subject, lineEnds: [], lines: foldBlankLines(wholeDiff(before, after)) });
       sizes.set(`${pointer}/${oldName}`, sizeOf(before));
       sizes.set(`${pointer}/${newName}`, sizeOf(after));
     }
@@ -111,21 +112,13 @@ function longText(owner: JsonValue, name: string, pointer: string, text: string)
     };
   }
   if (/^(diff --git |--- |@@ )/.test(text)) {
-    return { ...block, subject: { kind: 'patch' }, lines: shown(lines.map(patchLine)) };
+    return { ...block, subject: { kind: 'patch' }, lines: shown(patchLines(lines)) };
   }
   return { ...block, subject: { kind: 'text' }, lines: shown(lines.map((line) => ({ kind: ' ', text: line }))) };
 }
 
 function shown(lines: readonly DiffLine[]): readonly DiffLine[] {
   return foldBlankLines(lines);
-}
-
-/** A heading such as `--- a/file` keeps its sign: it adds and removes nothing. */
-function patchLine(line: string): DiffLine {
-  if (line.startsWith('@@')) return { kind: '@', text: line };
-  if (/^(---|\+\+\+) /.test(line)) return { kind: ' ', text: line };
-  if (line.startsWith('-')) return { kind: '-', text: line.slice(1) };
-  return line.startsWith('+') ? { kind: '+', text: line.slice(1) } : { kind: ' ', text: line.replace(/^ /, '') };
 }
 
 /** Where all line ends are CRLF, the note of the block says it. Otherwise each CR is seen in its line. */

@@ -44,7 +44,6 @@ describe('the arguments of a call', () => {
     const lines = shown({ edits: [{ old_string: 'a\nb\nc', new_string: 'a\nB\nc' }] });
     expect(lines.slice(lines.indexOf('') + 1)).toEqual([
       '/edits/0/old_string → new_string',
-      '@@ -1 +1 @@',
       '  a',
       '- b',
       '+ B',
@@ -56,9 +55,9 @@ describe('the arguments of a call', () => {
     const lines = argumentLines({ patch: '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two' }, 80).slice(-6);
     expect(lines).toEqual([
       { text: '/patch (no line end at the end): a patch', tone: 'bold' },
-      { text: '  --- a/x' },
-      { text: '  +++ b/x' },
-      { text: '@@ -1 +1 @@', tone: 'cyan' },
+      { text: '│ --- a/x', tone: 'cyan' },
+      { text: '│ +++ b/x', tone: 'cyan' },
+      { text: '│ @@ -1 +1 @@', tone: 'cyan' },
       { text: '- one', tone: 'red' },
       { text: '+ two', tone: 'green' },
     ]);
@@ -116,7 +115,7 @@ function textsIn(value: unknown): string[] {
 describe('the change of arguments', () => {
   it('is a unified diff', () => {
     expect(changed({ path: '/etc/hosts', force: true }, { path: '/tmp/hosts', force: true })).toEqual([
-      '@@ -1 +1 @@',
+      '│ @@ -1 +1 @@',
       '  {',
       '-   "path": "/etc/hosts",',
       '+   "path": "/tmp/hosts",',
@@ -129,7 +128,7 @@ describe('the change of arguments', () => {
     expect(changed({ content: 'one\ntwo\n' }, { content: 'one\n2\n' })).toEqual([
       '',
       '/content',
-      '@@ -1 +1 @@',
+      '│ @@ -1 +1 @@',
       '  one',
       '- two',
       '+ 2',

@@ -61,6 +61,6 @@ function lineText({ text, blank }: DiffLine): string {
 const toneOfKind = { '-': 'red', '+': 'green', '@': 'cyan', ' ': undefined } as const;
 
 function diffLine(line: DiffLine, printableText: string, columns: number, sign: string): Line[] {
-  if (line.kind === '@') return wrapped(printableText, columns, 'cyan');
-  return wrapped(`${sign} ${printableText}`, columns, toneOfKind[line.kind], 2);
+  // A line outside the hunks has a bar: it is not kept, removed or added, whatever it begins with.
+  return wrapped(`${sign === '@' ? '│' : sign} ${printableText}`, columns, toneOfKind[line.kind], 2);
 }

@@ -25,17 +25,13 @@ export function shownBlocksOf(value: JsonValue): ShownBlocks {
   };
 }
 
-const equalTexts: readonly DiffLine[] = [{ kind: ' ', text: '(no change: both texts are equal)' }];
-
 function shownBlock({ pointer, subject, lineEnds, lines }: TextBlock): ShownBlock {
   const title = `${printable(pointer)}${lineEnds.map((words) => ` (${words})`).join('')}`;
   switch (subject.kind) {
-    case 'replacement':
-      return {
-        title: `${title}/${subject.oldName} → ${subject.newName}`,
-        lines: lines.length === 0 ? equalTexts : lines,
-        kind: 'diff',
-      };
+    case 'replacement': {
+      const note = lines.every((line) => line.kind === ' ') ? ' (no change: both texts are equal)' : '';
+      return { title: `${title}/${subject.oldName} → ${subject.newName}${note}`, lines, kind: 'diff' };
+    }
     case 'file':
       return { title: `${title}: what would stand in ${printable(subject.file)}`, lines, kind: 'diff' };
     case 'patch':

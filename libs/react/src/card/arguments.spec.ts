@@ -26,6 +26,20 @@ const value = fc.letrec<{ value: JsonValue }>((tie) => ({
   ),
 })).value;
 
+const kept = ['1', '2', '3', '4'].join('\n');
+/** Texts in the place of others; most of both is the same. */
+const replacement = fc
+  .record({ first: fc.constantFrom('a', 'b'), old: fc.constantFrom('x', 'y', ''), new: fc.constantFrom('x', 'y', '') })
+  .map((one) => ({ before: [one.first, kept, one.old].join('\n'), after: [one.first, kept, one.new].join('\n') }));
+const patchLine = fc.constantFrom(
+  ...['--- a', ' --- a', '-- a', '-a', ' -a', '+++ a', ' +++ a', '+a', ' a', 'a', '', ' ', '  ', ' \t', '@@ -1 +1 @@'],
+  ...[' @@ -1 +1 @@', '\\ No newline at end of file'],
+);
+const patch = fc.array(patchLine, { maxLength: 4 }).map((lines) => ['@@ -1,2 +1,2 @@', ...lines].join('\n'));
+const blankText = fc
+  .array(fc.constantFrom('', ' ', '\t', ' \t', '\t ', '    \t\t\t\t', '\t\t\t\t    '), { minLength: 2, maxLength: 5 })
+  .map((lines) => ['a', ...lines, 'b'].join('\n'));
+
 describe('the arguments on the card', () => {
   it.each<[JsonValue, JsonValue]>([
     [['x'], 'x'],
@@ -35,6 +49,16 @@ describe('the arguments on the card', () => {
     [{ a: { '': 1 } }, { a: { ' ': 1 } }],
     [['x”, “y'], ['x', 'y']],
     ['a\r\nb\nc', 'a\nb\r\nc'],
+    [
+      { old_string: `env: staging\n${kept}\nold`, new_string: `env: staging\n${kept}\nnew` },
+      { old_string: `env: product\n${kept}\nold`, new_string: `env: product\n${kept}\nnew` },
+    ],
+    [
+      { before: 'x\nDROP TABLE a;', after: 'x\nDROP TABLE a;' },
+      { before: 'x\nSELECT * FR a', after: 'x\nSELECT * FR a' },
+    ],
+    ['@@ -1,2 +1 @@\n--- a\n --- b', '@@ -1,2 +1 @@\n --- a\n--- b'],
+    ['a\n\n \n\t\nb', 'a\n \n\n\t\nb'],
   ])('%j does not read like %j', (one, other) => {
     expect(readOf({ a: one })).not.toBe(readOf({ a: other }));
   });
@@ -48,7 +72,7 @@ describe('the arguments on the card', () => {
       { numRuns: 1000 },
     );
     // Every pair of many.
-    const many = fc.sample(value, { numRuns: 1500, seed: 7 });
+    const many = fc.sample(fc.oneof(value, replacement, patch, blankText), { numRuns: 3000, seed: 7 });
     const byRead = new Map<string, string>();
     for (const one of many) {
       const read = readOf({ a: one });

@@ -18,7 +18,7 @@ export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: '
         {shown.map((line, index) => (
           <div key={index} className="cs-diff-line" data-sign={kind === 'plain' ? ' ' : line.kind}>
             <span className="cs-diff-sign">
-              {kind === 'plain' || line.kind === '@' ? ' ' : line.kind}
+              {kind === 'plain' ? ' ' : line.kind === '@' ? '│' : line.kind}
               {kind === 'diff' && signs[line.kind] !== undefined && (
                 <span className="cs-visually-hidden"> {signs[line.kind]}: </span>
               )}

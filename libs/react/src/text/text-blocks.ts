@@ -33,7 +33,7 @@ function shownBlock({ pointer, subject, lineEnds, lines }: TextBlock): ShownBloc
       const title = `${pointer}/${subject.oldName} → ${subject.newName}`;
       return {
         title,
-        note: lines.length === 0 ? 'no change: both texts are equal' : 'the change',
+        note: lines.every(({ kind }) => kind === ' ') ? 'no change: both texts are equal' : 'the change',
         lines,
         kind: 'diff',
       };
