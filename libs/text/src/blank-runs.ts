@@ -97,14 +97,23 @@ export function foldBlankLines<Line extends TextLine>(
   for (let at = 0; at < lines.length;) {
     const line = lines[at];
     if (line === undefined) break;
-    let end = at + 1;
-    const isBlank = /^[ \t]*$/.test(line.text);
-    while (isBlank && lines[end]?.kind === line.kind && lines[end]?.text === line.text) end += 1;
-    const isFolded = end - at >= linesMin;
-    if (isFolded) folded.push({ ...line, text: '', blank: blankLinesWords(line.text, end - at) });
-    else if (isBlank && line.text !== '') folded.push({ ...line, text: '', blank: blankWords(line.text) });
-    else folded.push(line);
-    at = isFolded ? end : at + 1;
+    const count = isBlankLine(line) ? alikeFrom(lines, at) : 0;
+    const folds = count >= linesMin;
+    if (folds) folded.push({ ...line, text: '', blank: blankLinesWords(line.text, count) });
+    else folded.push(count === 0 || line.text === '' ? line : { ...line, text: '', blank: blankWords(line.text) });
+    at += folds ? count : 1;
   }
   return folded;
+}
+
+function isBlankLine({ text }: TextLine): boolean {
+  return /^[ \t]*$/.test(text);
+}
+
+/** How many lines from here on are like this one. */
+function alikeFrom(lines: readonly TextLine[], start: number): number {
+  const { kind, text } = lines[start] ?? { kind: '', text: '' };
+  let end = start + 1;
+  while (lines[end]?.kind === kind && lines[end]?.text === text) end += 1;
+  return end - start;
 }
