@@ -35,7 +35,7 @@ export type { ProgressLine, StageProgress } from './progress-words.js';
 export { endedProposalWords } from './proposal-words.js';
 export type { EndedProposal } from './proposal-words.js';
 export { refusalWords } from './refusal-words.js';
-export { needsSignature, requirementWords } from './requirement-words.js';
+export { denialWords, needsSignature, requirementWords } from './requirement-words.js';
 export { safeJson } from './safe-json.js';
 export { schemaNoteWords } from './schema-note-words.js';
 export { isLong, textBlocksOf } from './text-blocks.js';

@@ -22,6 +22,11 @@ export function needsSignature(requirement: {
   return requirement.requireSignature === true || requirement.minAssurance === 'high';
 }
 
+/** What a denial does to the other calls of the run, after the words `A denial`; empty where it does nothing to them. */
+export function denialWords(requirement: { readonly denyEndsRun?: true | undefined }): string {
+  return requirement.denyEndsRun === true ? 'ends the run: its other open calls are cancelled' : '';
+}
+
 /** One stage in words: `2 approvers of ops`, `one of each: ops, security`. */
 export function stageWords({ mode, approve, groups }: RequiredStage, nameMax?: number): string {
   const names = groups?.map((group) => printable(group, nameMax)) ?? [];

@@ -2,6 +2,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import {
   chainWords,
   doneWords,
+  denialWords,
   labelWords,
   nameWords,
   printable,
@@ -158,8 +159,9 @@ function callLine({ toolName, arguments: args }: ApprovalView, columns: number):
 }
 
 /** The labels have the folder and the server of a call: the same command in another folder is another call. */
-function placeLines({ labels, chain, requestedBy }: ApprovalView, columns: number): Line[] {
-  const facts = Object.entries({ labels: labelWords(labels), inside: chainWords(chain, requestedBy) });
+function placeLines({ labels, chain, requestedBy, requirement }: ApprovalView, columns: number): Line[] {
+  const [inside, denial] = [chainWords(chain, requestedBy), denialWords(requirement)];
+  const facts = Object.entries({ labels: labelWords(labels), inside, 'a denial': denial });
   return facts.flatMap(([name, words]) => (words === '' ? [] : wrapped(`  ${name}: ${words}`, columns, undefined, 4)));
 }
 

@@ -38,6 +38,11 @@ describe('the card of an approval', () => {
     expect(cardOf({ schemaNotes })[11]).toBe('Not checked by the tool’s schema at "/properties/path/pattern".');
   });
 
+  it('says where a denial ends the run', () => {
+    const requirement = { ...approvalOf().requirement, denyEndsRun: true } as const;
+    expect(cardOf({ requirement })).toContain('denial   ends the run: its other open calls are cancelled');
+  });
+
   it('says that too few approvers are left', () => {
     const detail = 'Too few people of "ops" are left for stage 1.';
     expect(cardOf({ noApproverLeft: { stage: 0, detail } })[1]).toBe(detail);

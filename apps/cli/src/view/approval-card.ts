@@ -5,6 +5,7 @@ import {
   chainWords,
   deadlineWords,
   decidedWords,
+  denialWords,
   endedProposalWords,
   hiddenWords,
   labelWords,
@@ -97,6 +98,7 @@ function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Li
     ['asked', `${agoWords(approval.requestedAt, nowMs)}${round}, ${deadline(approval, nowMs)}`],
     ...peopleFacts(approval, nowMs),
     ['allowed', approval.allowedDecisions.join(' · ')],
+    ...denialFact(approval),
     ...batchFact(approval),
     ...endedFact(approval),
     ...approval.responses.map((response): [string, string] => ['response', responseWords(response, nowMs)]),
@@ -127,6 +129,11 @@ function peopleFacts(approval: ApprovalView, nowMs: number): [string, string][] 
 function batchFact({ batch, callId }: ApprovalView): [string, string][] {
   const words = batchWords(batch, callId);
   return words === '' ? [] : [['batch', printable(words)]];
+}
+
+function denialFact({ requirement }: ApprovalView): [string, string][] {
+  const words = denialWords(requirement);
+  return words === '' ? [] : [['denial', words]];
 }
 
 /** Edits and answers of people that the question is no longer about. */

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
+import { denialWords } from '@countersign/text';
 import {
   HoldButton,
   Dialog,
@@ -64,6 +65,14 @@ export function BulkDialog(props: {
               words="There are more lines. You can approve them after the end of each was on screen."
             />
           )}
+          {approvals
+            .flatMap(({ requirement }) => denialWords(requirement) || [])
+            .slice(0, 1)
+            .map((words) => (
+              <p key={words} className="cs-muted">
+                A denial of some of them {words}.
+              </p>
+            ))}
           <div className="cs-actions">
             {(['deny', 'approve'] as const).map((type) => (
               <BulkButton

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { sampleNotice } from '../testing/notices.js';
+import { answerModal } from '../slack/modal.js';
 import { cardOf } from './card.js';
 
 describe('the card', () => {
@@ -91,6 +92,19 @@ describe('the card', () => {
       'all or nothing: to deny this one cancels tc_0, tc_1, tc_2, tc_3, tc_4 and 2 more',
     );
     expect(batchFact('independent')).toBeUndefined();
+  });
+
+  it('says where a denial ends the run, also in the form of Slack', () => {
+    const { approval } = sampleNotice();
+    if (approval === null) throw new Error('the sample has an approval');
+    const ending = { ...approval, requirement: { ...approval.requirement, denyEndsRun: true } as const };
+    const words = 'ends the run: its other open calls are cancelled';
+    const notice = sampleNotice();
+    expect(cardOf(sampleNotice({ approval: ending }), 3_000).facts).toContainEqual(['A denial', words]);
+    const together = [{ call: notice.call, approval: ending }];
+    expect(cardOf({ ...notice, together }, 3_000).facts).toContainEqual(['A denial', words]);
+    expect(JSON.stringify(cardOf(notice, 3_000).facts)).not.toContain(words);
+    expect(JSON.stringify(answerModal(ending, 'token').blocks)).toContain(`A denial: ${words}`);
   });
 
   it.each([{ requireSignature: true }, { minAssurance: 'high' }] as const)(

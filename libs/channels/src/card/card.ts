@@ -3,6 +3,7 @@ import {
   batchWords,
   chainWords,
   decidedWords,
+  denialWords,
   endedProposalWords,
   hiddenWords,
   labelWords,
@@ -159,6 +160,7 @@ function factsOf(notice: Notice): (readonly [string, string])[] {
     ...(approval === null ? [] : [['Needs', requirementWords(approval.requirement, nameMax)] as const]),
     ...endedFact(approval),
     ...untilFact(approval),
+    ...denialFact(notice),
     ...batchFact(notice),
     ['Digest', (approval?.actionDigest ?? call.actionDigest).slice(0, 'sha256:'.length + 16)],
   ];
@@ -201,6 +203,13 @@ function batchFact({ call: { callId }, approval, together = [] }: Notice): (read
         ['Step', step('these')],
         ['Batch', `${words}, not shown here`],
       ];
+}
+
+/** One response decides about all calls of the card. */
+function denialFact({ approval, together = [] }: Notice): (readonly [string, string])[] {
+  const all = approval === null ? [] : [approval, ...together.map((one) => one.approval)];
+  const words = all.map(({ requirement }) => denialWords(requirement)).find((one) => one !== '');
+  return words === undefined ? [] : [['A denial', words]];
 }
 
 /** Edits and answers of people that the question is no longer about. */

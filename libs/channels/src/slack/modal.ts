@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
-import { labelWords, printable } from '@countersign/text';
+import { denialWords, labelWords, printable } from '@countersign/text';
 import { argumentLines } from '../card/argument-lines.js';
 import type { ChannelAnswer } from '../response-port.js';
 import { argumentsMax, code, isWholeAsCode, plain, sectionMax } from './blocks.js';
@@ -64,10 +64,11 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
   };
 }
 
-/** The tool, and the labels: they have the folder and the server of the call. */
-function questionWords({ toolName, labels }: ApprovalView): string {
-  const words = labelWords(labels);
-  return `May ${printable(toolName)} run?${words === '' ? '' : `\nLabels: ${words}`}`;
+/** The question, the labels, which have the folder and the server of the call, and what a denial does besides. */
+function questionWords({ toolName, labels, requirement }: ApprovalView): string {
+  const facts = Object.entries({ Labels: labelWords(labels), 'A denial': denialWords(requirement) });
+  const lines = facts.flatMap(([label, words]) => (words === '' ? [] : [`${label}: ${words}`]));
+  return [`May ${printable(toolName)} run?`, ...lines].join('\n');
 }
 
 function argumentsInput(initial: string) {

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react';
 import type { ReactNode, Ref } from 'react';
 import type { ApprovalView, Decision, DecisionType } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { denialWords, printable } from '@countersign/text';
 import type { Remarks } from '../client/approvals.js';
 import { useSurroundings } from '../live/surroundings.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
@@ -44,6 +44,7 @@ export function DecisionForm(props: {
   };
   useShortcuts(hasShortcuts ? shortcuts : {});
   const choice = { approval, isOff };
+  const denial = denialWords(requirement);
   return (
     <>
       <RemarkFields
@@ -60,6 +61,7 @@ export function DecisionForm(props: {
       {allowedDecisions.includes('approve') && (
         <Unseen seen={seen} words="What will run goes on below. You can approve it after its end was on screen." />
       )}
+      {denial !== '' && allowedDecisions.includes('deny') && <p className="cs-muted">A denial {denial}.</p>}
       <div className="cs-actions">
         <Choice {...choice} type="deny" shortcut="d" buttonRef={deny} onChoose={decide('deny')}>
           Deny
