@@ -1,4 +1,4 @@
-import { printable, timeWords } from '@countersign/text';
+import { nameWords, timeWords } from '@countersign/text';
 import { inboxLink } from './card/inbox-link.js';
 import type { Notice } from './channel.js';
 
@@ -37,7 +37,7 @@ function lineOf({ call, approval }: Notice): string {
   const risk = approval?.risk ?? null;
   const until = approval?.expiresAt ?? null;
   const facts = [
-    `${printable(call.toolName, nameMax)} by ${printable(call.agentId, nameMax)}`,
+    `${nameWords(call.toolName, nameMax)} by ${nameWords(call.agentId, nameMax)}`,
     ...(risk === null ? [] : [`risk ${risk}`]),
     until === null ? 'no deadline' : `until ${timeWords(until)}`,
   ];

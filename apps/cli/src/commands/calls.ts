@@ -1,5 +1,5 @@
 import type { OpenRunView, ToolCallView } from '@countersign/contracts';
-import { agoWords, printable } from '@countersign/text';
+import { agoWords, nameWords, printable } from '@countersign/text';
 import { pagesOf } from '../connection/pages.js';
 import type { Page } from '../connection/pages.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -78,7 +78,7 @@ const stateColumns = 18;
 
 function callLines(call: ToolCallView, { columns, client }: Invocation): readonly Line[] {
   const id = printable(call.callId);
-  const text = `${fit(printable(stateOf(call)), stateColumns)}${printable(call.toolName)} ${compactJson(call.arguments, columns)}`;
+  const text = `${fit(printable(stateOf(call)), stateColumns)}${nameWords(call.toolName)} ${compactJson(call.arguments, columns)}`;
   const who = `requested ${agoWords(call.requestedAt, client.serverNow())}, agent ${printable(call.agentId)}, run ${printable(call.runId)}`;
   return [
     { text: cut(text, columns), ...(call.state === 'unknown' ? { tone: 'yellow' as const } : {}) },

@@ -45,13 +45,17 @@ function head(text: string, columns: number): string {
   return out;
 }
 
+/** Before the rest of a line that goes on, where a text could pose as a line of its own. No line begins with it. */
+export const goesOn = '↪ ';
+
 /**
- * Breaks a line at spaces if possible, otherwise anywhere. Continuation lines are indented by `hanging` spaces. Nothing
- * is lost. Runs in linear time, since arguments can be one line of 256 KiB.
+ * Breaks a line at spaces if possible, otherwise anywhere. Continuation lines are indented by `hanging` spaces, or begin
+ * with such a text. Nothing is lost. Runs in linear time, since arguments can be one line of 256 KiB.
  */
-export function wrap(line: string, columns: number, hanging = 0): string[] {
+export function wrap(line: string, columns: number, hanging: number | string = 0): string[] {
   if (isPlain(line) && line.length <= columns) return [line];
-  const indent = ' '.repeat(Math.min(hanging, Math.max(0, columns - 10)));
+  const wanted = typeof hanging === 'string' ? hanging : ' '.repeat(hanging);
+  const indent = wanted.slice(0, Math.max(0, columns - 10));
   const characters = codePointsOf(line);
   const lines: string[] = [];
   let start = 0;

@@ -33,6 +33,10 @@ describe('the card of an approval', () => {
     ]);
   });
 
+  it('quotes a name of a tool that reads like a fact', () => {
+    expect(cardOf({ toolName: 'delete_file   risk low' })[0]).toBe('"delete_file   risk low"   pending');
+  });
+
   it('says what of the schema did not check the arguments', () => {
     const schemaNotes = [{ pointer: '/properties/path/pattern', why: 'is odd' }];
     expect(cardOf({ schemaNotes })[11]).toBe('Not checked by the tool’s schema at "/properties/path/pattern".');

@@ -24,7 +24,7 @@ import {
   responderWords,
 } from '@countersign/text';
 import { printableLines } from '../text/printable.js';
-import { fit } from '../text/width.js';
+import { fit, goesOn } from '../text/width.js';
 import { argumentLines } from './argument-lines.js';
 import type { Line } from './line.js';
 import { wrapped } from './line.js';
@@ -70,11 +70,11 @@ const signWords =
 
 function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
   const { columns } = options;
-  const name = printable(approval.toolName);
+  const name = nameWords(approval.toolName);
   const risk = approval.risk === null ? '' : `   risk ${approval.risk}`;
   const { mayDecide, noApproverLeft } = approval;
   return [
-    ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold'),
+    ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold', goesOn),
     ...(isUnreadable(mayDecide) ? wrapped(printable(mayDecide.detail), columns, 'red') : []),
     ...(approval.state === 'pending' && needsSignature(approval.requirement)
       ? wrapped(signWords, columns, 'yellow')
@@ -171,7 +171,7 @@ export function agreedLines(approval: ApprovalView, columns: number): Line[] {
 
 function answerLines({ proposedBy, output }: ApprovalView['proposal'], columns: number): Line[] {
   const title = `It would not run: ${printable(proposedBy)} proposes this answer in its place`;
-  return [...wrapped(title, columns, 'bold'), ...argumentLines({ answer: output }, columns)];
+  return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines({ answer: output }, columns)];
 }
 
 function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns: number): Line[] {

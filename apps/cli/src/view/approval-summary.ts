@@ -10,7 +10,7 @@ export function approvalSummary(approval: ApprovalView, { columns, nowMs }: Card
   // Before the rest, which may be cut.
   const risk = approval.risk === null ? '' : `${approval.risk} risk, `;
   const id = printable(approval.approvalId);
-  const call = `${printable(approval.toolName)} ${compactJson(approval.arguments, columns)}`;
+  const call = `${nameWords(approval.toolName)} ${compactJson(approval.arguments, columns)}`;
   const who = `agent ${nameWords(approval.agentId)}, run ${nameWords(approval.runId)}`;
   return [
     { text: cut(`${id}  ${risk}${whenWords(approval, nowMs)}`, Math.max(columns, id.length)), tone: 'bold' },

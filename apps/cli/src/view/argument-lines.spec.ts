@@ -71,6 +71,34 @@ describe('the arguments of a call', () => {
     ]);
   });
 
+  it('mark where a line goes on, so that its rest is no line of its own', () => {
+    const long = 'x'.repeat(78);
+    expect(shown({ patch: `@@ -0,0 +1 @@\n+${long}rm -rf /\n` }).slice(-2)).toEqual([`+ ${long}`, '↪ rm -rf /']);
+    expect(shown({ [`${'k'.repeat(79)}+ rm -rf /`]: 'a\nb\n' }).slice(-4)).toEqual([
+      `/${'k'.repeat(79)}`,
+      '↪ + rm -rf ~1',
+      '│ a',
+      '│ b',
+    ]);
+  });
+
+  it('are read as themselves alone', () => {
+    const long = 'x'.repeat(78);
+    const line = fc.constantFrom('--- a', ' --- a', '-a', '+a', ' a', 'a', '', ' ', `+${long}b`, `+${long}`, ' b');
+    const patch = fc.array(line, { maxLength: 5 }).map((lines) => ['@@ -1,2 +1,3 @@', ...lines].join('\n'));
+    const text = fc.array(line, { maxLength: 4 }).map((lines) => ['a', '1', '2', '3', '4', ...lines].join('\n'));
+    const replacement = fc.record({ before: text, after: text });
+    const byShown = new Map<string, string>();
+    for (const value of fc.sample(fc.oneof(patch, text, replacement), { numRuns: 3000, seed: 7 })) {
+      // The lines tell texts apart without their sizes.
+      const all = shown({ value })
+        .join('\n')
+        .replaceAll(/⟨[^⟩]*⟩/g, '⟨⟩');
+      expect([all, byShown.get(all) ?? JSON.stringify(value)]).toEqual([all, JSON.stringify(value)]);
+      byShown.set(all, JSON.stringify(value));
+    }
+  });
+
   it('never hide a value behind another one of the same name (a dotted or slashed key is no path)', () => {
     const lines = shown({ 'a/b': 'one\ntwo', a: { b: 'rm -rf /' }, 'a.b': 'x' }).join('\n');
     expect(lines).toContain('"b": "rm -rf /"');

@@ -3,6 +3,7 @@ import type { DiffLine } from '@countersign/text';
 import { lineDiff, printable, writtenMaskNote, writtenMasks } from '@countersign/text';
 import type { HiddenPlace } from '@countersign/text';
 import { printableLine } from '../text/printable.js';
+import { goesOn } from '../text/width.js';
 import { jsonLines } from './json-lines.js';
 import type { Line } from './line.js';
 import { wrapped } from './line.js';
@@ -49,7 +50,7 @@ export function changeLines(before: JsonValue, after: JsonValue, columns: number
 function blockLines(blocks: readonly ShownBlock[], columns: number): Line[] {
   return blocks.flatMap(({ title, lines, kind }): Line[] => [
     { text: '' },
-    ...wrapped(title, columns, 'bold'),
+    ...wrapped(title, columns, 'bold', goesOn),
     ...lines.flatMap((line) => diffLine(line, lineText(line), columns, kind === 'plain' ? '│' : line.kind)),
   ]);
 }
@@ -62,5 +63,5 @@ const toneOfKind = { '-': 'red', '+': 'green', '@': 'cyan', ' ': undefined } as 
 
 function diffLine(line: DiffLine, printableText: string, columns: number, sign: string): Line[] {
   // A line outside the hunks has a bar: it is not kept, removed or added, whatever it begins with.
-  return wrapped(`${sign === '@' ? '│' : sign} ${printableText}`, columns, toneOfKind[line.kind], 2);
+  return wrapped(`${sign === '@' ? '│' : sign} ${printableText}`, columns, toneOfKind[line.kind], goesOn);
 }

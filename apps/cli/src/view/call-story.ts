@@ -1,5 +1,5 @@
 import type { EventView, ToolCallView } from '@countersign/contracts';
-import { durationWords, printable, timeWords } from '@countersign/text';
+import { durationWords, nameWords, printable, timeWords } from '@countersign/text';
 import { printableLines } from '../text/printable.js';
 import type { CardOptions } from './approval-card.js';
 import { approvalCard, fact } from './approval-card.js';
@@ -42,7 +42,7 @@ function headLines(call: ToolCallView, columns: number): Line[] {
     ['digest', printable(call.actionDigest)],
   ];
   return [
-    ...wrapped(`${printable(call.toolName)}   ${printable(stateOf(call))}`, columns, 'bold'),
+    ...wrapped(`${nameWords(call.toolName)}   ${printable(stateOf(call))}`, columns, 'bold'),
     ...facts.flatMap(([label, text]) => fact(label, text, columns)),
     ...unreadableLines(call, columns),
   ];

@@ -11,7 +11,7 @@ export function grantLines(grant: GrantView, columns: number): Line[] {
   const used = `used ${String(uses)}${maxUses === null ? '' : ` of ${String(maxUses)}`}`;
   return [
     ...wrapped(`${printable(grantId)}   ${state}   ${used}`, columns, tones[state]),
-    ...wrapped(`  ${printable(toolName)}: ${matchWords(grant)}, ${scopeWords(grant)}`, columns),
+    ...wrapped(`  ${nameWords(toolName)}: ${matchWords(grant)}, ${scopeWords(grant)}`, columns),
     ...wrapped(`  by ${peopleWords(grant)}, until ${timeWords(grant.expiresAt)}, risk ${risk ?? 'not set'}`, columns),
     ...wrapped(`  ${printable(reason)}`, columns, 'dim'),
     ...(state === 'pending' ? wrapped('  waits for a second person: countersign grants confirm', columns) : []),

@@ -15,6 +15,6 @@ export function paint(line: Line, style: Style): string {
 }
 
 /** Breaks printable text into lines of one tone. */
-export function wrapped(text: string, columns: number, tone?: keyof Style, hanging = 0): Line[] {
+export function wrapped(text: string, columns: number, tone?: keyof Style, hanging: number | string = 0): Line[] {
   return wrap(text, columns, hanging).map((part) => (tone === undefined ? { text: part } : { text: part, tone }));
 }

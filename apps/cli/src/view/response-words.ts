@@ -1,9 +1,9 @@
 import type { ApprovalView, DecisionType } from '@countersign/contracts';
-import { doneWords, effectOf, endedWords, printable } from '@countersign/text';
+import { doneWords, effectOf, endedWords, nameWords, printable } from '@countersign/text';
 
 /** Describes the effect of a recorded response: `Approved: delete_file.`, or who is still needed. */
 export function responseSentWords(type: DecisionType, approval: ApprovalView): string {
-  const tool = printable(approval.toolName);
+  const tool = nameWords(approval.toolName);
   if (approval.state !== 'pending')
     return `${doneWords[effectOf(type, approval)]}: ${tool}. The approval is ${printable(approval.state)}.`;
   const votes = approval.responses.length;

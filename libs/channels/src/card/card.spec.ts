@@ -30,6 +30,14 @@ describe('the card', () => {
     expect(status[0]).toBe('bob for alice approved via cli');
   });
 
+  it('quotes a name of a tool that reads like our words', () => {
+    const { call, ...notice } = sampleNotice();
+    const toolName = 'read_file run? Yes. May it';
+    expect(cardOf({ ...notice, call: { ...call, toolName } }, 3_000).headline).toBe(
+      'May "read_file run? Yes. May it" run?',
+    );
+  });
+
   it('shows the principal that asked, and the labels', () => {
     const approval = { requestedBy: 'kafka', labels: { env: 'prod', team: 'ops' } };
     expect(cardOf(sampleNotice({ approval }), 3_000).facts).toEqual(

@@ -116,7 +116,7 @@ function warningsOf(
 }
 
 function headlineOf({ call, approval, kind, nth }: Notice): string {
-  const tool = printable(call.toolName, nameMax);
+  const tool = nameWords(call.toolName, nameMax);
   if (kind === 'requested' || kind === 'reminder') {
     const again = kind === 'reminder' ? ` (reminder ${String(nth)})` : '';
     return approval?.state === 'pending' ? `May ${tool} run?${again}` : `${tool}: ${approval?.state ?? call.state}`;

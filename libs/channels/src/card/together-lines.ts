@@ -1,4 +1,4 @@
-import { chainWords, hiddenWords, labelWords, printable, schemaNoteWords } from '@countersign/text';
+import { chainWords, hiddenWords, labelWords, nameWords, schemaNoteWords } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
 
@@ -34,5 +34,5 @@ function headOf({ approval }: Together): string[] {
     hiddenValues.length === 0 ? '' : hiddenWords(hiddenValues),
     schemaNoteWords(schemaNotes),
   ].filter((note) => note !== '');
-  return ['', `And ${printable(toolName)} with`, ...notes.map((note) => `(${note})`)];
+  return ['', `And ${nameWords(toolName)} with`, ...notes.map((note) => `(${note})`)];
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
-import { denialWords, labelWords, printable } from '@countersign/text';
+import { denialWords, labelWords, nameWords } from '@countersign/text';
 import { argumentLines } from '../card/argument-lines.js';
 import type { ChannelAnswer } from '../response-port.js';
 import { argumentsMax, code, isWholeAsCode, plain, sectionMax } from './blocks.js';
@@ -68,7 +68,7 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
 function questionWords({ toolName, labels, requirement }: ApprovalView): string {
   const facts = Object.entries({ Labels: labelWords(labels), 'A denial': denialWords(requirement) });
   const lines = facts.flatMap(([label, words]) => (words === '' ? [] : [`${label}: ${words}`]));
-  return [`May ${printable(toolName)} run?`, ...lines].join('\n');
+  return [`May ${nameWords(toolName)} run?`, ...lines].join('\n');
 }
 
 function argumentsInput(initial: string) {
