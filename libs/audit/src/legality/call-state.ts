@@ -84,6 +84,14 @@ export interface ApprovalState {
   readonly isTouched: boolean;
 }
 
+/** What was recorded with the place of a call in the queue of its run, and happens at its turn. */
+export interface QueuedState {
+  readonly next: 'allow' | 'require';
+  /** The digest of its verdict, and of all of the question but its words. */
+  readonly bound: string;
+  readonly words: ApprovalState['words'];
+}
+
 /** Whether a call may run, apart from its execution. */
 export type Permission =
   'allowed' | 'awaiting' | 'approved' | 'blocked' | 'denied' | 'expired' | 'lapsed' | 'cancelled';
@@ -106,8 +114,8 @@ export interface CallState {
   /** The call could have run before people were asked about it. */
   readonly wasAllowed: boolean;
   readonly isJudged: boolean;
-  /** The call waits for its turn, with this verdict; null: it does not wait. */
-  readonly queued: 'allow' | 'require' | null;
+  /** The call waits for its turn; null: it does not wait. */
+  readonly queued: QueuedState | null;
   readonly isShadowJudged: boolean;
   readonly isCommitted: boolean;
   /** The digest of the action that may run. */

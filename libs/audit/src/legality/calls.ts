@@ -13,6 +13,7 @@ import { judgeResponse } from './responses.js';
 import type { Response } from './proposal.js';
 import type { KnownStreams } from './streams.js';
 import { hasBecomeDue } from './times.js';
+import { notAllowedAtTurn, notAskedAtTurn, queued } from './turns.js';
 
 /** A broken rule, or the call after the event. */
 type Next = Illegal | CallState;
@@ -126,38 +127,13 @@ function allowed(event: JudgedEvent, call: CallState, streams: KnownStreams): Ne
   const { verdict } = event.data as EventData<'ToolCallAllowed'>;
   if (call.isJudged) return illegal('verdict', 'the call was judged already');
   if (verdict.outcome !== 'allow') return illegal('verdict', 'its verdict does not allow');
-  const early = beforeItsTurn(call, 'allow');
+  const early = notAllowedAtTurn(call, verdict);
   if (early !== undefined) return early;
   const { grantId } = verdict;
   if (grantId !== undefined && !coversCall(grantId, call.request, streams)) {
     return illegal('grant', `the grant ${grantId} has no use for this call, or is about others`);
   }
   return { ...call, isJudged: true, queued: null, permission: 'allowed' };
-}
-
-/** A sequential call waits for its turn before it is allowed, or people are asked. */
-function queued(event: JudgedEvent, call: CallState): Next {
-  const { verdict, question: asked } = event.data as EventData<'ToolCallQueued'>;
-  const next = asked === null ? 'allow' : 'require';
-  if (!call.request.isSequential) return illegal('turn', 'the call takes no turns');
-  if (verdict.outcome !== next) return illegal('verdict', 'its verdict does not fit what comes at its turn');
-  return mayWait(call, next)
-    ? { ...call, queued: next, permission: 'awaiting' }
-    : illegal('turn', `a call that is ${call.permission} waits for its turn`);
-}
-
-/** A call waits from its request on, or when it is asked about again. Once people are to be asked, only their words change. */
-function mayWait({ isJudged, queued: before, permission, execution }: CallState, next: 'allow' | 'require'): boolean {
-  if (before !== null) return before === 'allow' || next === 'require';
-  if (!isJudged) return true;
-  const isAgain = permission === 'expired' || permission === 'lapsed';
-  return isAgain && next === 'require' && execution.status === 'none';
-}
-
-/** Before its turn nothing happens to a sequential call, and at its turn what was recorded with its place. */
-function beforeItsTurn({ request: { isSequential }, queued: waits, isJudged }: CallState, is: 'allow' | 'require') {
-  const isTaken = waits === is || (waits === null && isJudged);
-  return isSequential && !isTaken ? illegal('turn', 'the call had no place in the queue of its run') : undefined;
 }
 
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */
@@ -205,7 +181,7 @@ function pendingOf({ data }: JudgedEvent, { approval }: CallState): Changed {
 
 function question(event: JudgedEvent, call: CallState): Next {
   const isFirst = !call.isJudged || call.queued !== null;
-  const early = beforeItsTurn(call, 'require');
+  const early = notAskedAtTurn(call, event.data as EventData<'ApprovalRequested'>);
   if (early !== undefined) return early;
   const isOpen = isFirst || (isAskable(call) && call.execution.status === 'none' && !call.isCommitted);
   if (!isOpen) return illegal('approval', `people are asked about a call that is ${call.permission}`);

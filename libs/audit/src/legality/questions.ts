@@ -32,7 +32,11 @@ export function begin(event: JudgedEvent, call: CallState): Changed {
   };
 }
 
-function notNext({ approvalId, round }: Question, call: CallState): Illegal | undefined {
+/** Rounds have rising numbers, and an approval the id of its call and its round. */
+export function notNext(
+  { approvalId, round }: Pick<Question, 'approvalId' | 'round'>,
+  call: CallState,
+): Illegal | undefined {
   const last = call.approval?.round ?? 0;
   if (round !== last + 1) return illegal('approval', `round ${String(round)} follows round ${String(last)}`);
   return approvalId === `apr_${call.request.callId.slice('tc_'.length)}_${String(round)}`
