@@ -6,6 +6,7 @@ import { stateShown, type Notice } from './channel.js';
 import { messageOf } from './slack/blocks.js';
 import { answerModal } from './slack/modal.js';
 import { createSlackTokens } from './slack/slack-channel.js';
+import { adaptiveCardOf } from './teams/adaptive-card.js';
 import { createTelegramTokens } from './telegram/telegram-channel.js';
 import { telegramMessageOf } from './telegram/telegram-message.js';
 import { sampleNotice } from './testing/notices.js';
@@ -102,6 +103,30 @@ describe('what a person agrees to besides the arguments', () => {
   });
 });
 
+describe('an answer that is proposed in place of the run', () => {
+  const mask = '[masked sha256:0123456789abcdef]';
+  const sample = sampleNotice().approval?.proposal;
+  if (sample === undefined) throw new Error('the sample has an approval');
+  const proposal = { ...sample, kind: 'answer', output: { note: mask, password: mask }, proposedBy: 'bob' } as const;
+  const notice = sampleNotice({ toolName: 'wire_money', approval: { proposal } });
+
+  it('is what the headline and the form ask about', () => {
+    const question = 'May wire_money be answered without a run?';
+    expect(cardOf(notice, 20_000).headline).toBe(question);
+    expect(modalOf(notice)).toContain(question);
+    expect(modalOf(notice)).not.toContain('May wire_money run?');
+  });
+
+  it('has its texts that read like hidden values in quotes', () => {
+    expect(cardOf(notice, 20_000).argumentLines).toEqual(
+      expect.arrayContaining([
+        `  "note": "${mask}" ⟦text of the answer, not a hidden value⟧,`,
+        `  "password": ${mask}`,
+      ]),
+    );
+  });
+});
+
 describe('arguments that a message does not show whole', () => {
   it.each(cut.slice(0, 2))('can be denied there and not approved: %s', (_, args) => {
     expect(inSlack(args)).toEqual(['deny', 'more']);
@@ -124,6 +149,28 @@ describe('arguments that a message does not show whole', () => {
 
   it('stand in the modal of "More…", which binds them', () => {
     expect(inModal({ to: 'supplier', amount: 10 })).toContain('\\"to\\": \\"supplier\\"');
+  });
+});
+
+describe('a card that is too long for its channel alone', () => {
+  const warning = 'Not everything is shown here: approve it in the inbox';
+  const group = (name: string) => `${name}-${'g'.repeat(90)}`;
+  const stage = {
+    mode: 'quorum',
+    approve: 1,
+    deny: 1,
+    groups: Array.from({ length: 40 }, (_, n) => group(String(n))),
+  } as const;
+  const { approval } = sampleNotice();
+  const requirement = { ...approval!.requirement, stages: [stage] };
+  const lines = { arguments: { list: Array.from({ length: 150 }, (_, n) => n) } };
+
+  it.each([
+    ['Slack', () => messageOf(sampleNotice({ approval: { requirement } }), slackTokens, null)],
+    ['Telegram', () => telegramMessageOf(sampleNotice({ approval: { requirement } }), telegramTokens, null)],
+    ['Teams', () => adaptiveCardOf(sampleNotice(lines), slackTokens, null)],
+  ])('says in %s why it cannot be approved there', (_, message) => {
+    expect(JSON.stringify(message())).toContain(warning);
   });
 });
 

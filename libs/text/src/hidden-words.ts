@@ -25,6 +25,9 @@ const maskText = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
 /** Shown next to an agent's text that looks like a hidden value. */
 export const writtenMaskNote = 'text from the agent, not a hidden value';
 
+/** Shown next to a text in a proposed answer that looks like a hidden value. */
+export const answeredMaskNote = 'text of the answer, not a hidden value';
+
 /** Returns whether a value looks like a mask of a hidden value. */
 export function looksHidden(value: JsonValue): boolean {
   return typeof value === 'string' && maskText.test(value);

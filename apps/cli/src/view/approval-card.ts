@@ -1,6 +1,8 @@
+import { hiddenValues, sensitivePointers } from '@countersign/contracts';
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
 import {
   agoWords,
+  answeredMaskNote,
   batchWords,
   chainWords,
   deadlineWords,
@@ -171,7 +173,9 @@ export function agreedLines(approval: ApprovalView, columns: number): Line[] {
 
 function answerLines({ proposedBy, output }: ApprovalView['proposal'], columns: number): Line[] {
   const title = `It would not run: ${printable(proposedBy)} proposes this answer in its place`;
-  return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines({ answer: output }, columns)];
+  const answer = { answer: output };
+  const hidden = hiddenValues(answer, sensitivePointers(answer));
+  return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines(answer, columns, hidden, answeredMaskNote)];
 }
 
 function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns: number): Line[] {

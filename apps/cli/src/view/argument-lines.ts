@@ -18,13 +18,14 @@ export function argumentLines(
   args: JsonObject,
   columns: number,
   hiddenValues: readonly HiddenPlace[] = [],
+  note = writtenMaskNote,
 ): readonly Line[] {
   const before = drawn.get(args);
   if (before?.columns === columns) return before.lines;
   const { blocks, standIns } = shownBlocksOf(args);
   const written = writtenMasks(args, hiddenValues);
   const json = jsonLines(args, columns, (pointer, value) =>
-    written.has(pointer) ? `${printable(JSON.stringify(value))} ⟦${writtenMaskNote}⟧` : standIns.get(pointer),
+    written.has(pointer) ? `${printable(JSON.stringify(value))} ⟦${note}⟧` : standIns.get(pointer),
   );
   const lines = [...json.map((text) => ({ text })), ...blockLines(blocks, columns)];
   drawn.set(args, { columns, lines });

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
+import { hiddenValues as hiddenIn, sensitivePointers } from '@countersign/contracts';
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
-import { looksHidden, membersOf, printable, writtenMaskNote, writtenMasks } from '@countersign/text';
+import { answeredMaskNote, looksHidden, membersOf, printable, writtenMaskNote, writtenMasks } from '@countersign/text';
 import type { HiddenPlace } from '@countersign/text';
 import { countOf, look } from './visible.js';
 
@@ -43,12 +44,16 @@ export function argumentLines(
 ): ArgumentLines {
   const seen = { posing: 0, hidden: 0, isCut: false };
   const all = [
-    ...valueLines(args, { indent: '', pointer: '', written: writtenMasks(args, hiddenValues) }, seen),
+    ...valueLines(
+      args,
+      { indent: '', pointer: '', written: writtenMasks(args, hiddenValues), note: writtenMaskNote },
+      seen,
+    ),
     ...(proposal?.kind === 'answer'
       ? [`It would not run: ${printable(proposal.proposedBy, nameMax)} answers in its place:`]
       : []),
     ...(proposal?.kind === 'answer'
-      ? valueLines(proposal.output, { indent: '', pointer: '', written: new Set() }, seen)
+      ? valueLines(proposal.output, { indent: '', pointer: '', ...masksOfAnswer(proposal.output) }, seen)
       : []),
     // No argument can look like these lines: its text has quotes around it, and its line ends are escapes.
     ...instructions.map(
@@ -70,6 +75,12 @@ export function argumentLines(
   return { ...seen, lines };
 }
 
+/** A value of an answer is hidden by its name alone. */
+function masksOfAnswer(output: JsonValue): Pick<Place, 'written' | 'note'> {
+  const hidden = hiddenIn(output, sensitivePointers(output));
+  return { written: writtenMasks(output, hidden), note: answeredMaskNote };
+}
+
 interface Seen {
   posing: number;
   hidden: number;
@@ -79,14 +90,16 @@ interface Seen {
 interface Place {
   readonly indent: string;
   readonly pointer: string;
-  /** The places of texts of the agent that read like hidden values. */
+  /** The places of texts that read like hidden values and are none. */
   readonly written: ReadonlySet<string>;
+  /** Whose texts these are. */
+  readonly note: string;
 }
 
 function valueLines(value: JsonValue, place: Place, seen: Seen): string[] {
-  const { indent, pointer, written } = place;
+  const { indent, pointer, written, note } = place;
   if (typeof value === 'string') {
-    if (written.has(pointer)) return [`${quoted(value, seen)} ⟦${writtenMaskNote}⟧`];
+    if (written.has(pointer)) return [`${quoted(value, seen)} ⟦${note}⟧`];
     return [looksHidden(value) ? value : stringText(value, seen)];
   }
   if (typeof value !== 'object' || value === null) return [JSON.stringify(value)];

@@ -11,6 +11,7 @@ import {
   nameWords,
   ownWordsOf,
   printable,
+  questionWords,
   requesterWords,
   requirementWords,
   schemaNoteWords,
@@ -53,6 +54,13 @@ const nameMax = 120;
 const wordsMax = 700;
 /** The labels have the folder and the server of a call, so a card that cuts them approves nothing. */
 const labelsMax = 1200;
+
+const cutWarning = 'Not everything is shown here: approve it in the inbox, where the whole is';
+
+/** A card that does not fit into a message of its channel: it says so. */
+export function asCut(card: Card): Card {
+  return card.isWhole ? { ...card, isWhole: false, warnings: [...card.warnings, cutWarning] } : card;
+}
 
 /** The card of a notice; at most about `charactersMax` characters of arguments. */
 export function cardOf(
@@ -111,7 +119,7 @@ function warningsOf(
     ...(hiddenValues.length > 0 ? [`${hiddenWords(hiddenValues)}. Look at them in the inbox`] : []),
     ...(posing > 0 ? [`${countOf(posing)} characters look like others and are marked: read them twice`] : []),
     ...(hidden > 0 ? [`${countOf(hidden)} characters would not have been visible and are marked`] : []),
-    ...(isCut ? ['Not everything is shown here: approve it in the inbox, where the whole is'] : []),
+    ...(isCut ? [cutWarning] : []),
   ];
 }
 
@@ -119,7 +127,8 @@ function headlineOf({ call, approval, kind, nth }: Notice): string {
   const tool = nameWords(call.toolName, nameMax);
   if (kind === 'requested' || kind === 'reminder') {
     const again = kind === 'reminder' ? ` (reminder ${String(nth)})` : '';
-    return approval?.state === 'pending' ? `May ${tool} run?${again}` : `${tool}: ${approval?.state ?? call.state}`;
+    if (approval?.state !== 'pending') return `${tool}: ${approval?.state ?? call.state}`;
+    return `${questionWords(call.toolName, approval.proposal, nameMax)}${again}`;
   }
   return `${tool}: ${kind === 'unknown' ? 'outcome unknown' : kind}`;
 }

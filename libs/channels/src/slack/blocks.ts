@@ -1,6 +1,6 @@
 import type { KnownBlock } from '@slack/web-api';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
-import { agentWordsLabel, cardOf } from '../card/card.js';
+import { agentWordsLabel, asCut, cardOf } from '../card/card.js';
 import { pressesOf, whyElsewhere } from '../card/presses.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
@@ -57,10 +57,11 @@ export function messageOf(
   publicUrl: string | null,
   { hasForm }: { readonly hasForm: boolean } = { hasForm: true },
 ): { readonly text: string; readonly blocks: KnownBlock[] } {
-  const card = cardOf(notice, argumentsMax, publicUrl);
-  const args = card.argumentLines.join('\n');
-  const facts = card.facts.map(([label, text]) => `${label}: ${text}`).join('\n');
-  const isWhole = card.isWhole && isWholeAsCode(args) && facts.length <= sectionMax;
+  const whole = cardOf(notice, argumentsMax, publicUrl);
+  const args = whole.argumentLines.join('\n');
+  const facts = whole.facts.map(([label, text]) => `${label}: ${text}`).join('\n');
+  const card = isWholeAsCode(args) && facts.length <= sectionMax ? whole : asCut(whole);
+  const { isWhole } = card;
   const blocks: KnownBlock[] = [
     { type: 'header', text: { type: 'plain_text', text: cut(card.headline, headerMax), emoji: false } },
     ...card.status.slice(-8).map(plain),

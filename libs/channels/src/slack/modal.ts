@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
-import { denialWords, labelWords, nameWords } from '@countersign/text';
+import { denialWords, labelWords, questionWords } from '@countersign/text';
 import { argumentLines } from '../card/argument-lines.js';
 import type { ChannelAnswer } from '../response-port.js';
 import { argumentsMax, code, isWholeAsCode, plain, sectionMax } from './blocks.js';
@@ -28,7 +28,7 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
   const args = editable(approval.arguments);
   const { lines, isCut } = argumentLines(approval.arguments, argumentsMax, approval);
   const shownArguments = lines.join('\n');
-  const question = questionWords(approval);
+  const question = askedWords(approval);
   const isWhole = !isCut && isWholeAsCode(shownArguments) && question.length <= sectionMax;
   const isPossible = { approve: isWhole, edit: args !== undefined && question.length <= sectionMax, deny: true };
   const decisions = (['approve', 'edit', 'deny'] as const).filter(
@@ -65,10 +65,10 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
 }
 
 /** The question, the labels, which have the folder and the server of the call, and what a denial does besides. */
-function questionWords({ toolName, labels, requirement }: ApprovalView): string {
+function askedWords({ toolName, labels, proposal, requirement }: ApprovalView): string {
   const facts = Object.entries({ Labels: labelWords(labels), 'A denial': denialWords(requirement) });
   const lines = facts.flatMap(([label, words]) => (words === '' ? [] : [`${label}: ${words}`]));
-  return [`May ${nameWords(toolName)} run?`, ...lines].join('\n');
+  return [questionWords(toolName, proposal), ...lines].join('\n');
 }
 
 function argumentsInput(initial: string) {

@@ -1,4 +1,4 @@
-import { agentWordsLabel, cardOf } from '../card/card.js';
+import { agentWordsLabel, asCut, cardOf } from '../card/card.js';
 import { pressesOf } from '../card/presses.js';
 import type { Press } from '../card/presses.js';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
@@ -84,9 +84,10 @@ export function adaptiveCardOf(
   publicUrl: string | null,
   { hasForm }: { readonly hasForm: boolean } = { hasForm: false },
 ): AdaptiveCard {
-  const card = cardOf(notice, argumentsMax, publicUrl, { hasReason: hasForm });
-  const args = cutLines(card.argumentLines, argumentLinesMax);
-  const isWhole = card.isWhole && args.length === card.argumentLines.length;
+  const whole = cardOf(notice, argumentsMax, publicUrl, { hasReason: hasForm });
+  const args = cutLines(whole.argumentLines, argumentLinesMax);
+  const card = args.length === whole.argumentLines.length ? whole : asCut(whole);
+  const { isWhole } = card;
   return {
     ...head,
     body: [

@@ -1,6 +1,7 @@
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
-import { agentWordsLabel, cardOf } from '../card/card.js';
+import { agentWordsLabel, asCut, cardOf } from '../card/card.js';
 import { pressesOf } from '../card/presses.js';
+import type { Card } from '../card/card.js';
 import type { Press, PressLimits } from '../card/presses.js';
 import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
@@ -33,17 +34,9 @@ export function telegramMessageOf(
   publicUrl: string | null,
   limits: PressLimits = ofChannel,
 ): TelegramMessage {
-  const card = cardOf(notice, argumentsMax, publicUrl, limits);
-  const builder = createBuilder();
-  builder.add(`${card.headline}\n`, 'bold');
-  for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
-  builder.add('\n');
-  // Formatted as code, so that foreign names do not become links, mentions or commands.
-  for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
-  for (const warning of card.warnings) builder.add(`⚠ ${warning}\n`);
-  // Written as text: Telegram makes a link of it, and refuses a button whose address is not public.
-  if (card.link !== null) builder.add(`Look at the whole in the inbox: ${card.link}\n`);
-  builder.add('\nArguments:\n').add(card.argumentLines.join('\n'), 'pre').add('\n');
+  const whole = cardOf(notice, argumentsMax, publicUrl, limits);
+  const card = agreedIn(whole).isFull() ? asCut(whole) : whole;
+  const builder = agreedIn(card);
   const isWhole = card.isWhole && !builder.isFull();
   if (card.agentWords.length > 0) builder.add(`\n${agentWordsLabel}:\n`, 'bold');
   for (const [label, text] of card.agentWords) builder.add(`${label}:\n`).add(text, 'pre').add('\n');
@@ -54,6 +47,22 @@ export function telegramMessageOf(
       inline_keyboard: card.isOpen ? [buttonsOf(notice, tokens, pressesOf(notice, isWhole, limits))] : [],
     },
   };
+}
+
+/** All of a card that a person decides about. The agent's words come after it. */
+function agreedIn(card: Card): Builder {
+  const builder = createBuilder();
+  builder.add(`${card.headline}\n`, 'bold');
+  for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
+  builder.add('\n');
+  // Above what may fill the message: a card without a button to approve says why.
+  for (const warning of card.warnings) builder.add(`⚠ ${warning}\n`);
+  // Formatted as code, so that foreign names do not become links, mentions or commands.
+  for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
+  // Written as text: Telegram makes a link of it, and refuses a button whose address is not public.
+  if (card.link !== null) builder.add(`Look at the whole in the inbox: ${card.link}\n`);
+  builder.add('\nArguments:\n').add(card.argumentLines.join('\n'), 'pre').add('\n');
+  return builder;
 }
 
 /** What is left of a card in a chat that the channels file no longer allows. */
