@@ -29,6 +29,7 @@ export function createUnproven(): UnprovenCounts {
             `the content of ${policies.length === 1 ? '1 cited policy' : `${String(policies.length)} cited policies`} is not in the log: ${policies.slice(0, 3).join(', ')}`,
           ]),
       identity,
+      verdicts,
     ],
   };
 }
@@ -64,6 +65,8 @@ const words: Readonly<Record<Counted, string>> = {
 };
 
 const identity = 'that each person is who the sign-in or the chat said, and used their own credential';
+const verdicts =
+  'that a verdict is the one of its policy: no call was judged again by the rules of the policy that its verdict names';
 
 function events(count: number): string {
   return count === 1 ? '1 event' : `${String(count)} events`;
