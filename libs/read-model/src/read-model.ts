@@ -120,6 +120,8 @@ export interface OpenRun {
 export interface OpenCall {
   readonly callId: string;
   readonly requestedBy: string;
+  /** It is sequential, and waits for calls before it. */
+  readonly waitsForTurn?: true;
 }
 
 /** The open calls of a run and of those inside it. */

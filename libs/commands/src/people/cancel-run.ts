@@ -3,12 +3,13 @@ import type { GrantTerms, NewEvent, RunEvent, Refusal } from '@countersign/contr
 import { notOwner } from '@countersign/domain';
 import { appendUntilKnown, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { sideBySide, uuidV5 } from '@countersign/runtime';
+import { uuidV5 } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
 import { reachOf } from '../actor.js';
 import type { Actor } from '../actor.js';
 import { proofOf } from '../proof.js';
 import { cancelToolCall } from './cancel-call.js';
+import { cancelWaitingFirst } from './cancel-waiting.js';
 import { revokeOfRun } from './revoke-of-run.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
@@ -18,6 +19,8 @@ import { UnreadableStreamError, unreadableRefusal } from '../stream/unreadable-s
 export interface OpenCall {
   readonly callId: string;
   readonly requestedBy: string;
+  /** It is sequential, and waits for calls before it. */
+  readonly waitsForTurn?: true;
 }
 
 /** The open calls of a run, and every principal that requested a call of it, settled or not. */
@@ -67,8 +70,6 @@ export interface NotCancelled {
   readonly refusal: Refusal;
 }
 
-/** The number of calls in memory at once: a run may have thousands, each with large arguments. */
-const atOnce = 32;
 /** The number of ids that fit into one append of EventStoreDB. */
 const callIdsMax = 20_000;
 const eventIds = '1c1f3c9a-7f57-5f0e-8a3e-3d1b9f0a6c58';
@@ -89,10 +90,9 @@ export async function cancelRun(
   const share = shareOf(actor, run, open);
   const listed = await listedOnce(ports, actor, run, share, commandId);
   const revokedAt = await revokeOfRun(ports, actor.tenant, run.runId, grantsToEnd(actor, run, open, listed), commandId);
-  const calls = await sideBySide(listed.callIds, atOnce, async (callId) => ({
-    callId,
-    outcome: await cancelToolCall(ports.commands, actor, callId, run.reason, commandId),
-  }));
+  const calls = await cancelWaitingFirst(listed.callIds, open.calls, (callId) =>
+    cancelToolCall(ports.commands, actor, callId, run.reason, commandId),
+  );
   const positions = calls.map(({ outcome }) => (outcome.status === 'done' ? outcome.position : 0));
   const position = positions.reduce((latest, one) => Math.max(latest, one), Math.max(listed.position, revokedAt));
   return { calls: [...calls, ...share.refused], position };

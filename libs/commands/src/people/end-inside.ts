@@ -2,10 +2,10 @@ import { toolCallStream } from '@countersign/contracts';
 import type { ChainLink } from '@countersign/contracts';
 import { callState } from '@countersign/domain';
 import type { ToolCall, ToolCallProposal } from '@countersign/domain';
-import { sideBySide } from '@countersign/runtime';
 import { callOf } from '../stream/with-tool-call.js';
 import { policyOf } from './end-run.js';
 import { cancelToolCall } from './cancel-call.js';
+import { cancelWaitingFirst } from './cancel-waiting.js';
 import type { OpenCall } from './cancel-run.js';
 import type { CommandPorts } from '../ports.js';
 
@@ -15,9 +15,6 @@ export interface OpenCallsInside {
   readonly inside: (tenant: string, callId: string) => Promise<readonly OpenCall[]>;
 }
 
-/** The number of calls in memory at once. */
-const atOnce = 32;
-
 /** Cancels the open calls that the same principal has inside a cancelled call. Harmless to repeat. */
 export async function endInside(
   { commands, openCalls }: { readonly commands: CommandPorts; readonly openCalls: OpenCallsInside },
@@ -25,7 +22,8 @@ export async function endInside(
   callId: string,
 ): Promise<void> {
   const calls = await openCalls.inside(tenant, callId);
-  await sideBySide(calls, atOnce, (call) => endOne(commands, tenant, call.callId, callId));
+  const callIds = calls.map((call) => call.callId);
+  await cancelWaitingFirst(callIds, calls, (inner) => endOne(commands, tenant, inner, callId));
 }
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { RecordedEvent } from '@countersign/contracts';
 import { approvalStates, isSettled } from '@countersign/contracts';
-import { groupsAsked } from '@countersign/domain';
+import { groupsAsked, queuedIn } from '@countersign/domain';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
@@ -140,7 +140,11 @@ function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
     expect(openRuns(model, tenant)).toEqual(openRunsOf(ofTenant, events));
     const open = inRun.filter(({ state }) => !isSettled(state));
     const { calls, requesters } = model.openCallsOfRun(tenant, 'run-0');
-    expect(calls).toEqual(open.map(({ request: { callId, requestedBy } }) => ({ callId, requestedBy })));
+    const listed = open.map((call) => {
+      const { callId, requestedBy } = call.request;
+      return { callId, requestedBy, ...(queuedIn(call) === undefined ? {} : { waitsForTurn: true }) };
+    });
+    expect(calls).toEqual(listed);
     expect(new Set(requesters)).toEqual(new Set(inRun.map(({ request }) => request.requestedBy)));
   }
   const dueSoon = dueAts.filter((dueAt) => dueAt <= minuteMs(20)).sort((one, other) => one - other);

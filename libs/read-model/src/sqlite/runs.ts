@@ -58,12 +58,16 @@ export function callsOfBatch(prepare: Prepare, tenant: string, batch: BatchOfRun
     .map((columns) => String(columns['call_id']));
 }
 
+/** The columns of an open call; the first parameter is the tenant. */
+const openCall = `SELECT call_id, requested_by,
+  call_id IN (SELECT call_id FROM turns WHERE waits = 1 AND tenant = ?) AS waits FROM calls`;
+
 /** The open calls of a run and of those that run inside it, and every principal that has a call in the run. */
 export function openCallsOfRun(prepare: Prepare, tenant: string, runId: string): OpenCallsOfRun {
   const inside = 'SELECT seq FROM nested WHERE tenant = ? AND outer_run = ?';
   const own = 'SELECT seq FROM calls WHERE tenant = ? AND run_id = ?';
-  const sql = `SELECT call_id, requested_by FROM calls WHERE seq IN (${own} UNION ${inside}) AND state IN (${openStates}) ORDER BY seq`;
-  const calls = prepare(sql).all(tenant, runId, tenant, runId).map(toOpenCall);
+  const sql = `${openCall} WHERE seq IN (${own} UNION ${inside}) AND state IN (${openStates}) ORDER BY seq`;
+  const calls = prepare(sql).all(tenant, tenant, runId, tenant, runId).map(toOpenCall);
   const requesters = prepare('SELECT DISTINCT requested_by FROM runs WHERE tenant = ? AND run_id = ?')
     .all(tenant, runId)
     .map((columns) => String(columns['requested_by']));
@@ -73,10 +77,12 @@ export function openCallsOfRun(prepare: Prepare, tenant: string, runId: string):
 /** The open calls that run inside a call of the same principal. */
 export function openCallsInside(prepare: Prepare, tenant: string, callId: string): readonly OpenCall[] {
   const inside = 'SELECT seq FROM nested WHERE tenant = ? AND outer_call = ?';
-  const sql = `SELECT call_id, requested_by FROM calls WHERE seq IN (${inside}) AND state IN (${openStates}) ORDER BY seq`;
-  return prepare(sql).all(tenant, callId).map(toOpenCall);
+  const sql = `${openCall} WHERE seq IN (${inside}) AND state IN (${openStates}) ORDER BY seq`;
+  return prepare(sql).all(tenant, tenant, callId).map(toOpenCall);
 }
 
 function toOpenCall(columns: Readonly<Record<string, unknown>>): OpenCall {
-  return { callId: String(columns['call_id']), requestedBy: String(columns['requested_by']) };
+  const { call_id: callId, requested_by: requestedBy, waits } = columns;
+  const turn = waits === 1 ? { waitsForTurn: true as const } : {};
+  return { callId: String(callId), requestedBy: String(requestedBy), ...turn };
 }

@@ -218,6 +218,10 @@ describe('the first call of a queue', () => {
     applyAll(model, log);
     const endedBy = ending.callId;
     expect(model.firstInQueueOf('default', first.callId)).toMatchObject({ callId: first.callId, waits: true, endedBy });
+    expect(model.openCallsOfRun('default', 'run-1').calls).toMatchObject([
+      { waitsForTurn: true },
+      { waitsForTurn: true },
+    ]);
     expect(model.firstInQueueOf('default', other.callId)).not.toHaveProperty('endedBy');
     expect(model.turnsToTake()).toHaveLength(2);
     expect(model.turnsToTake()).toContainEqual(expect.objectContaining({ callId: first.callId, endedBy }));
