@@ -8,12 +8,14 @@ export interface ShownBatch {
 const namedMax = 5;
 
 /**
- * Describes the effect of a decision on the other calls of an all-or-nothing batch, by their ids. Empty for a call
- * without a batch.
+ * Describes the effect of a decision on the other calls of an all-or-nothing batch, by their ids, or says that the call
+ * is one of a sequential step. Empty for a call without a batch.
  */
 export function batchWords(batch: ShownBatch | null, callId: string): string {
   const others = batch?.callIds.filter((one) => one !== callId) ?? [];
-  if (batch?.mode !== 'all-or-nothing' || others.length === 0) return '';
+  if (batch === null || others.length === 0 || batch.mode === 'independent') return '';
+  if (batch.mode === 'sequential')
+    return `one of ${String(batch.callIds.length)} calls of a step that take their turn one after another`;
   const named = others.slice(0, namedMax).join(', ');
   const more = others.length > namedMax ? ` and ${String(others.length - namedMax)} more` : '';
   return `all or nothing: to deny this one cancels ${named}${more}`;

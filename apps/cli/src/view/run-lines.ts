@@ -3,6 +3,7 @@ import { printable } from '@countersign/text';
 import { cut, fit } from '../text/width.js';
 import type { CardOptions } from './approval-card.js';
 import { approvalSummary, compactJson } from './approval-summary.js';
+import { stateOf } from './call-story.js';
 import type { Line } from './line.js';
 import { wrapped } from './line.js';
 
@@ -19,7 +20,7 @@ export function runLines(run: RunView, options: CardOptions): Line[] {
     ...run.calls.flatMap((call): Line[] => [
       {
         text: cut(
-          `${fit(printable(call.state), stateColumns)}${printable(call.toolName)} ${compactJson(call.arguments, columns)}`,
+          `${fit(printable(stateOf(call)), stateColumns)}${printable(call.toolName)} ${compactJson(call.arguments, columns)}`,
           columns,
         ),
       },

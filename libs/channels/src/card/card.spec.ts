@@ -92,7 +92,7 @@ describe('the card', () => {
   it('names the calls that a denial cancels', () => {
     const { callId } = sampleNotice().call;
     const callIds = [callId, ...Array.from({ length: 7 }, (_, n) => `tc_${String(n)}`)];
-    const batchFact = (mode: 'independent' | 'all-or-nothing') =>
+    const batchFact = (mode: 'independent' | 'all-or-nothing' | 'sequential') =>
       cardOf(sampleNotice({ approval: { batch: { batchId: 'b', mode, callIds } } }), 3_000).facts.find(
         ([label]) => label === 'Batch',
       );
@@ -100,6 +100,7 @@ describe('the card', () => {
       'all or nothing: to deny this one cancels tc_0, tc_1, tc_2, tc_3, tc_4 and 2 more',
     );
     expect(batchFact('independent')).toBeUndefined();
+    expect(batchFact('sequential')?.[1]).toBe('one of 8 calls of a step that take their turn one after another');
   });
 
   it('says where a denial ends the run, also in the form of Slack', () => {
