@@ -51,6 +51,8 @@ export async function planMessage(
     readonly routes: ChannelsConfig['routes'];
     readonly tenant: string;
     readonly clock: Pick<Clock, 'now'>;
+    /** Looks at a job again at a time. */
+    readonly later: (job: Job, dueAtMs: number) => void;
   },
 ): Promise<PlannedMessage | undefined> {
   const call = await readCall(ports.store, ports.tenant, job.callId);
@@ -66,7 +68,12 @@ export async function planMessage(
   const what = { messageId, kind, nth, recipient };
   const notice = noticeOf(call, approval, what);
   const announced = isAnnounced(call, approval, channel, ports);
-  const whole = await wholeQuestion(call, approval, notice, channel, ports);
+  const whole = await wholeQuestion(call, approval, notice, channel, {
+    ...ports,
+    later: (dueAtMs) => {
+      ports.later(job, dueAtMs);
+    },
+  });
   if (!isWanted(channel, job, whole, notice, sent, announced)) return undefined;
   if (!isStillAsked(call, approval, job.key, ports)) return undefined;
   const before = sent.get(keyText(job.key));

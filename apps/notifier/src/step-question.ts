@@ -20,16 +20,20 @@ interface Ports extends Pick<ChannelsConfig, 'routes'> {
   readonly clock: Pick<Clock, 'now'>;
 }
 
+/** How long until a step of which calls are missing is looked at again: as long as it has waited, within these limits. */
+const againMs = { min: 500, max: 60_000 };
+
 /**
  * A question with all that its rule asks together with it (`batch: any-asks-all`). Undefined where another message asks: that
- * of the first pending call of the step that a route leads here; and as long as calls of the step are missing.
+ * of the first pending call of the step that a route leads here; and as long as calls of the step are missing. Then it calls
+ * `later`: the last call may be recorded long after a crash, and a call of another rule has no message about the others.
  */
 export async function wholeQuestion(
   call: CallRow,
   approval: Approval | null,
   notice: Notice,
   channel: Channel,
-  ports: Ports,
+  ports: Ports & { readonly later: (dueAtMs: number) => void },
 ): Promise<Notice | undefined> {
   if (!asking.includes(notice.kind) || approval?.resolution.status !== 'pending' || !isForPeople(channel))
     return notice;
@@ -37,7 +41,14 @@ export async function wholeQuestion(
   if (asked.length === 0) return notice;
   const first = asked.find((one) => recipientsOf(one, channel, ports).includes(notice.recipient?.id ?? null));
   const isAsking = first === undefined || first.approval.approvalId === approval.approvalId;
-  return isWhole && isAsking ? { ...notice, ...toStepQuestion({ call, approval }, asked) } : undefined;
+  if (!isAsking) return undefined;
+  if (isWhole) return { ...notice, ...toStepQuestion({ call, approval }, asked) };
+  if (notice.kind === 'requested') ports.later(nextLookMs(approval, ports.clock.now()));
+  return undefined;
+}
+
+function nextLookMs({ requestedAt }: Approval, now: number): number {
+  return now + Math.min(Math.max(now - Date.parse(requestedAt), againMs.min), againMs.max);
 }
 
 /** The other questions whose messages ask about the step of a question now. */
