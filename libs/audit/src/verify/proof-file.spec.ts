@@ -36,6 +36,13 @@ describe('a proof file', () => {
     expect(verify(read, { keys: [strangerSigner.key] }).exit).toBe(1);
   });
 
+  it('without its last event says that nothing is known after the one before it', () => {
+    const shown = honest.events.slice(0, -1);
+    const { exit, unproven } = verify({ ...honest, events: shown });
+    const last = `nothing of the call followed after event ${String(shown.at(-1)?.index)} of the log`;
+    expect([exit, unproven.join().includes(last)]).toEqual([0, true]);
+  });
+
   it('of another signer proves nothing', () => {
     expect(verify(proofOfCall(events, callId, strangerSigner)).findings).toMatchObject([{ check: 'signature' }]);
   });

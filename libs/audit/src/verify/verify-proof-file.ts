@@ -61,9 +61,14 @@ export function verifyProofFile(file: ProofFile, trust: ProofTrust): Verificatio
       ...uncheckedSentences([anchor], { ...trust, changes }),
       ...passedOnSentences([anchor], { ...trust, changes }),
       ...(hasTrust(trust) ? [] : ['that the log is the one that it says: no key was given (--vkey)']),
-      `that nothing of the call followed after event ${String(size - 1)} of the log: only the whole log can show that`,
+      `that nothing of the call followed after event ${String(lastOfCall(file))} of the log: only the whole log can show that`,
     ],
   };
+}
+
+/** Attack: the last event of a call, such as its denial, is left out, and the file is said to be complete up to the end of the log. */
+function lastOfCall({ events, callId }: ProofFile): number {
+  return events.findLast(({ entry }) => parseEntry(entry)?.stream === `toolCall-${callId}`)?.index ?? 0;
 }
 
 type Report = (finding: Finding) => void;
