@@ -31,7 +31,8 @@ export const turns: CreateChecker = (site, fail) => {
       if (turn.has(event.type) && queue[0] !== callId) {
         fail(`${callId} has its turn by ${event.type} before ${String(queue[0])} is settled`);
       }
-      if (settles(event)) queue.splice(0, queue.length, ...queue.filter((one) => one !== callId));
+      if (settles(event, eventsOf(site, callId)))
+        queue.splice(0, queue.length, ...queue.filter((one) => one !== callId));
     },
     atEnd: () => {
       for (const [queue, calls] of queues) if (calls.length > 0) fail(`${calls.join(' ')} still wait in ${queue}`);
@@ -45,8 +46,19 @@ const ends = new Set([
   ...['ExecutionSucceeded', 'ExecutionFailed', 'ExecutionOutcomeUnknown'],
 ]);
 
-function settles(event: RecordedEvent): boolean {
+function settles(event: RecordedEvent, events: readonly RecordedEvent[]): boolean {
   if (event.type !== 'ApprovalResponded') return ends.has(event.type);
-  const decision = at(event, 'decision') as { readonly type: string };
-  return at(event, 'resolution') === 'denied' || (at(event, 'resolution') === 'approved' && decision.type === 'answer');
+  const resolution = at(event, 'resolution');
+  return resolution === 'denied' || (resolution === 'approved' && isAboutAnswer(event, events));
+}
+
+/** A vote for an answer that another person gave ends the call as that answer does: no tool runs. */
+function isAboutAnswer(response: RecordedEvent, events: readonly RecordedEvent[]): boolean {
+  return events.some(
+    (event) =>
+      event.type === 'ApprovalResponded' &&
+      at(event, 'approvalId') === at(response, 'approvalId') &&
+      at(event, 'proposal') === at(response, 'proposal') &&
+      (at(event, 'decision') as { readonly type: string }).type === 'answer',
+  );
 }
