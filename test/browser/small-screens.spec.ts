@@ -25,7 +25,7 @@ describe('on a small screen', () => {
   it('a text is read and approved at a zoom of 400 %, after its labels, and not before its end was on screen', async () => {
     const world = await openWorld();
     const command = Array.from({ length: 40 }, (_, n) => `echo ${String(n)}`).join('\n');
-    const [call] = await world.ask([{ arguments: { command }, labels: { cwd: '/srv/production' } } as object]);
+    const [call] = await world.ask([{ arguments: { command }, labels: { cwd: '/srv/production' } }]);
     const { page } = await openInbox(browser(), world.url, 'ann', { viewport: zoomed });
     await page.goto(`${world.url}/approvals/${call?.approval?.approvalId ?? ''}`);
     const approve = page.getByRole('button', { name: 'Approve', exact: true });
