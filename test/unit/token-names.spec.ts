@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
-const known = ['COUNTERSIGN_TOKEN', 'COUNTERSIGN_RESOLVER_TOKEN'];
+const known = ['COUNTERSIGN_TOKEN', 'COUNTERSIGN_RESOLVER_TOKEN', 'COUNTERSIGN_FRONT_END_TOKEN'];
 /** The tokens of others, and the general words for a part of such a name. */
 const ofOthers = /^(AWS_SESSION|SLACK|TELEGRAM|BILLING)_/;
 

@@ -1,8 +1,6 @@
-import { hiddenValues, sensitivePointers } from '@countersign/contracts';
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
 import {
   agoWords,
-  answeredMaskNote,
   batchWords,
   chainWords,
   deadlineWords,
@@ -171,11 +169,12 @@ export function agreedLines(approval: ApprovalView, columns: number): Line[] {
   ];
 }
 
+/** Which of the two it is depends on names that the server hides: a card of the command line does not load their list. */
+const eitherNote = 'a hidden value, or a text of the answer that reads like one';
+
 function answerLines({ proposedBy, output }: ApprovalView['proposal'], columns: number): Line[] {
   const title = `It would not run: ${printable(proposedBy)} proposes this answer in its place`;
-  const answer = { answer: output };
-  const hidden = hiddenValues(answer, sensitivePointers(answer));
-  return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines(answer, columns, hidden, answeredMaskNote)];
+  return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines({ answer: output }, columns, [], eitherNote)];
 }
 
 function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns: number): Line[] {
