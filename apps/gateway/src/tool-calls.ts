@@ -117,7 +117,7 @@ export function callView(ports: GatewayPorts, actor: Actor, callId: string, valu
   return viewsFor(ports, actor, values).call(writtenCall(ports, actor, callId));
 }
 
-/** What was asked of a call behind others is recorded, and there is no approval yet. */
+/** A call that waits for its turn is recorded, and has no approval yet. */
 function unlessQueued(ports: GatewayPorts, actor: Actor, callId: string, asked: Result): Result {
   const call = ports.readModel.toolCall(actor.tenant, callId);
   if (asked.status === 'refused' || call === undefined || queuedIn(call) === undefined) return asked;

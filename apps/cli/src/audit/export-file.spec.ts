@@ -148,7 +148,7 @@ function parsedEntry(event: (typeof events)[number]): object {
   return JSON.parse(entryOf(event)) as object;
 }
 
-/** What is not proven about an export by its checkpoint. */
+/** The lines about an export that its checkpoint does not prove. */
 async function unprovenOf(lines: readonly object[]): Promise<readonly string[]> {
   const keys = written('keys', `${formatVkey(old.key)}\n`);
   const kept = ['--vkey', keys, '--since', honestCheckpoint(events, third)];

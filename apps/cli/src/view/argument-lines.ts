@@ -63,6 +63,6 @@ function lineText({ text, blank }: DiffLine): string {
 const toneOfKind = { '-': 'red', '+': 'green', '@': 'cyan', ' ': undefined } as const;
 
 function diffLine(line: DiffLine, printableText: string, columns: number, sign: string): Line[] {
-  // A line outside the hunks has a bar: it is not kept, removed or added, whatever it begins with.
+  // A line outside of all hunks has a bar. A patch neither keeps, removes nor adds it, whatever it begins with.
   return wrapped(`${sign === '@' ? '│' : sign} ${printableText}`, columns, toneOfKind[line.kind], goesOn);
 }

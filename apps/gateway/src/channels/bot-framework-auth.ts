@@ -69,7 +69,7 @@ function judge({ payload, protectedHeader }: JWTVerifyResult, keys: Keys): Verif
   return typeof serviceUrl === 'string' ? { status: 'valid', serviceUrl } : refused('it names no service url');
 }
 
-/** What `jose` throws for a set of keys that cannot be read. */
+/** The errors of `jose` when it cannot read the key set. */
 const codesOfKeys = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
 
 function isOfToken(error: unknown): error is errors.JOSEError {

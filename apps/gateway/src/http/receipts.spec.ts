@@ -15,7 +15,7 @@ let keys = createReceiptKeys([seed(1)]);
 const receipts = createReceipts({ keys: () => keys, issuer: () => issuer, names: false });
 const withNames = createReceipts({ keys: () => keys, issuer: () => issuer, names: true });
 
-/** Whether the store has lost the keys of all values. */
+/** True: the store has lost the keys of all encrypted values. */
 let isErased = false;
 function shown(event: LogEvent): LogEvent {
   if (!isErased || !isReadable(event) || event.type !== 'ToolCallRequested') return event;

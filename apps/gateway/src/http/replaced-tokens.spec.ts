@@ -89,7 +89,7 @@ it('the votes through a front end end with its token', async () => {
   expect(await send('POST', `${path}/responses`, 'new', 'approve', kim)).toMatchObject({ state: 'approved' });
 });
 
-it('a vote stays while its token does, whatever other tokens its person gets or loses', async () => {
+it('a vote counts as long as its own token is valid, also when its person gets or loses other tokens', async () => {
   const path = await asked();
   await send('POST', `${path}/responses`, 'stolen', 'approve');
   tokens.replace([...stolen, person('alice')]);
