@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import {
   AccountContext,
   ClientContext,
-  Marked,
+  Name,
   OutboxContext,
   PendingContext,
   SurroundingsContext,
@@ -139,7 +139,7 @@ function NoRights({ account: { principal, roles } }: { account: Account }): Reac
   return (
     <main className="page">
       <p className="cs-notice" role="status">
-        You are signed in as <Marked text={principal} />, with {roles.length === 0 ? 'no role' : roles.join(', ')}.
+        You are signed in as <Name text={principal} />, with {roles.length === 0 ? 'no role' : roles.join(', ')}.
         Approvals are shown to approvers, auditors and admins: ask the operator of Countersign for one of these roles.
       </p>
     </main>

@@ -1,5 +1,5 @@
 import type { Assurance } from '@countersign/contracts';
-import { printable, timeWords } from '@countersign/text';
+import { nameWords, printable, timeWords } from '@countersign/text';
 import type { Notice } from './channel.js';
 import type { Person } from './config/channels-file.js';
 
@@ -70,7 +70,7 @@ export function answerWords(result: AnswerResult, decision: string): string {
   const { code, detail, winner } = result;
   if (code === 'expired' || code === 'unknown-approval') return expiredWords;
   if (winner !== undefined) {
-    const who = printable(winner.respondedBy, 60);
+    const who = nameWords(winner.respondedBy, 60);
     return `Already ${winner.resolution} by ${who} via ${printable(winner.via, 40)}, ${timeWords(winner.respondedAt)}.`;
   }
   if (code === 'already-resolved') return `${expiredWords} It is decided already.`;

@@ -1,4 +1,6 @@
-/** Returns one member of an event's data as printable text, empty when it is absent. */
+import { quotedName } from './people-words.js';
+
+/** Returns one member of an event's data as printable text, empty when it is absent. A name is in quotes where `quotedName` says so. */
 export type ReadMember = (...path: string[]) => string;
 
 /** Describes an event from its data. */
@@ -48,7 +50,7 @@ const common: EventWords = {
   GrantRevoked: (read) => `${read('revokedBy')} revoked the grant ${read('grantId')}`,
   SubjectErased: (read) =>
     withWhy(`${read('erasedBy')} erased ${read('values')} values of ${read('calls')} calls`, read('reason')),
-  PasskeyRegistered: (read) => `${read('principal')} registered the passkey "${read('name')}"`,
+  PasskeyRegistered: (read) => `${read('principal')} registered the passkey ${read('name')}`,
   PasskeyConfirmed: (read) => `${read('confirmedBy')} confirmed the passkey ${read('credentialId')}`,
   PasskeyRemoved: (read) => `${read('removedBy')} removed the passkey ${read('credentialId')}`,
   ProcessStarted: (read) => `${read('role')} ${read('version')} started`,
@@ -105,6 +107,12 @@ export function withLateness(words: string, read: ReadMember): string {
   return late === '' ? words : `${words} (${lateWords[late] ?? late})`;
 }
 
+/** Members that hold sentences and recorded values. Every other text of an event is a name, a code or a time. */
+const prose: ReadonlySet<string> = new Set([
+  ...['reason', 'description', 'detail', 'why', 'note', 'instruction'],
+  ...['arguments', 'output', 'error'],
+]);
+
 /**
  * Describes an event in words: from `own`, otherwise from the shared texts; undefined for an unknown type. `show` makes
  * any value of its data printable.
@@ -114,7 +122,9 @@ export function eventWordsOf(event: ToldEvent, own: EventWords, show: (value: un
   const say = Object.hasOwn(words, event.type) ? words[event.type] : undefined;
   const read: ReadMember = (...path) => {
     const value = path.reduce<unknown>(memberOf, event.data);
-    return value === undefined || value === null ? '' : show(value);
+    if (value === undefined || value === null) return '';
+    const isName = typeof value === 'string' && value !== '' && !prose.has(path.at(-1) ?? '');
+    return show(isName ? quotedName(value) : value);
   };
   return say?.(read, event.data);
 }

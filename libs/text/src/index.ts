@@ -16,7 +16,7 @@ export { lineDiff } from './line-diff.js';
 export type { DiffLine } from './line-diff.js';
 export { lineSegments, markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
-export { chainWords, nameWords, requesterWords, responderRead, responderWords } from './people-words.js';
+export { chainWords, nameWords, quotedName, requesterWords, responderRead, responderWords } from './people-words.js';
 export type { OuterCall } from './people-words.js';
 export {
   defaultWords,

@@ -1,4 +1,5 @@
 import { printable } from './marks.js';
+import { nameWords } from './people-words.js';
 import type { RequiredPeople, RequiredStage } from './requirement-words.js';
 import { stageWords } from './requirement-words.js';
 
@@ -37,7 +38,7 @@ export function progressLines(
 }
 
 function saidWords({ approvedBy, deniedBy }: StageProgress, nameMax?: number): string {
-  const names = (people: readonly string[]): string => people.map((name) => printable(name, nameMax)).join(' and ');
+  const names = (people: readonly string[]): string => people.map((name) => nameWords(name, nameMax)).join(' and ');
   return [
     ...(approvedBy.length === 0 ? [] : [`${names(approvedBy)} approved`]),
     ...(deniedBy.length === 0 ? [] : [`${names(deniedBy)} denied`]),

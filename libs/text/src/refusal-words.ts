@@ -1,4 +1,5 @@
 import { printable } from './marks.js';
+import { nameWords } from './people-words.js';
 import { agoWords } from './time-words.js';
 
 /** Why the server refused (RFC 9457): every member but these two may be missing or something else. */
@@ -41,11 +42,11 @@ export function refusalWords(refusal: Refusal, nowMs: number, { channel, sentenc
 function resolvedWords(refusal: Refusal, nowMs: number, channel: RefusalWording['channel']): string {
   const { respondedBy, respondedAt, resolution, via, cancelledBy, cancelledAt } = refusal;
   if (typeof cancelledBy === 'string') {
-    return `${printable(cancelledBy)} cancelled this call${ago(cancelledAt, nowMs)}. Nothing is left to answer.`;
+    return `${nameWords(cancelledBy)} cancelled this call${ago(cancelledAt, nowMs)}. Nothing is left to answer.`;
   }
   if (typeof respondedBy !== 'string' || typeof resolution !== 'string') return printable(refusal.detail, detailMax);
   const where = typeof via === 'string' ? ` via ${channel(via)}` : '';
-  return `${printable(respondedBy)} ${printable(resolution)} this${ago(respondedAt, nowMs)}${where}. Nothing is left to answer.`;
+  return `${nameWords(respondedBy)} ${printable(resolution)} this${ago(respondedAt, nowMs)}${where}. Nothing is left to answer.`;
 }
 
 function ago(time: unknown, nowMs: number): string {

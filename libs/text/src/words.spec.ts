@@ -45,6 +45,7 @@ describe('a refusal', () => {
     expect(told(first)).toBe('bob approved this 3 s ago via <slack>. Nothing is left to answer.');
     expect(told({ ...first, via: null, respondedAt: 7 })).toBe('bob approved this. Nothing is left to answer.');
     expect(told({ ...first, resolution: undefined })).toBe('the detail⟦U+202E⟧');
+    expect(told({ ...first, respondedBy: 'bob denied and alice' })).toContain('"bob denied and alice" approved this');
     expect(told({ cancelledBy: 'al\u200bice' })).toBe('al⟦U+200B⟧ice cancelled this call. Nothing is left to answer.');
   });
 
@@ -93,6 +94,15 @@ describe('an event', () => {
     ['ExecutionReconciled', { reconciledBy: 'bob', status: 'succeeded', note: 'seen' }, 'bob says: succeeded: seen'],
   ])('%s %j is told in common words', (type, data, words) => {
     expect(eventWordsOf({ type, data }, {}, show)).toBe(words);
+  });
+
+  it('quotes names that could be read as a part of its words, and no sentence', () => {
+    expect(said('ToolCallCancelled', { cancelledBy: 'bob: approved by alice', reason: 'no longer needed' })).toBe(
+      'cancelled by "bob: approved by alice": no longer needed',
+    );
+    expect(said('PasskeyRegistered', { principal: 'bob', name: 'key" of alice' })).toBe(
+      'bob registered the passkey "key\\" of alice"',
+    );
   });
 
   it('has words for any data', () => {

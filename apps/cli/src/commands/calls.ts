@@ -79,7 +79,7 @@ const stateColumns = 18;
 function callLines(call: ToolCallView, { columns, client }: Invocation): readonly Line[] {
   const id = printable(call.callId);
   const text = `${fit(printable(stateOf(call)), stateColumns)}${nameWords(call.toolName)} ${compactJson(call.arguments, columns)}`;
-  const who = `requested ${agoWords(call.requestedAt, client.serverNow())}, agent ${printable(call.agentId)}, run ${printable(call.runId)}`;
+  const who = `requested ${agoWords(call.requestedAt, client.serverNow())}, agent ${nameWords(call.agentId)}, run ${nameWords(call.runId)}`;
   return [
     { text: cut(text, columns), ...(call.state === 'unknown' ? { tone: 'yellow' as const } : {}) },
     { text: cut(`  ${id}  ${who}`, Math.max(columns, id.length + 2)), tone: 'dim' },
@@ -94,7 +94,7 @@ function runLines(run: OpenRunView, { columns, client }: Invocation): readonly L
     { text: printable(run.runId), tone: 'bold' },
     { text: cut(`  ${open}, ${last}`, columns) },
     {
-      text: cut(`  agent ${printable(run.agentId)}, requested by ${printable(run.requestedBy)}`, columns),
+      text: cut(`  agent ${nameWords(run.agentId)}, requested by ${nameWords(run.requestedBy)}`, columns),
       tone: 'dim',
     },
   ];

@@ -155,7 +155,7 @@ function rowLines(
 }
 
 function callLine({ toolName, arguments: args }: ApprovalView, columns: number): Line {
-  return { text: cut(`${printable(toolName)} ${compactJson(args, columns)}`, columns), tone: 'bold' };
+  return { text: cut(`${nameWords(toolName)} ${compactJson(args, columns)}`, columns), tone: 'bold' };
 }
 
 /** The labels have the folder and the server of a call: the same command in another folder is another call. */
@@ -170,7 +170,7 @@ function fitsOneLine(approval: ApprovalView, columns: number): boolean {
   const { toolName, arguments: args, hiddenValues, schemaNotes = [], proposal, instructions } = approval;
   if (proposal.kind !== 'run' || instructions.length > 0 || schemaNotes.length > 0) return false;
   if (hiddenValues.length > 0 || writtenMasks(args, hiddenValues).size > 0) return false;
-  return widthOf(`${printable(toolName)} ${compactJson(args, Number.POSITIVE_INFINITY)}`) <= columns;
+  return widthOf(`${nameWords(toolName)} ${compactJson(args, Number.POSITIVE_INFINITY)}`) <= columns;
 }
 
 function tell(
@@ -187,7 +187,7 @@ function tell(
   const lost = approvals.flatMap((approval, index): Line[] => {
     const problem = results[index]?.problem;
     if (problem === undefined) return [];
-    const words = `${printable(approval.approvalId)} (${printable(approval.toolName)}): ${problemWords(problem, invocation.client.serverNow())}`;
+    const words = `${printable(approval.approvalId)} (${nameWords(approval.toolName)}): ${problemWords(problem, invocation.client.serverNow())}`;
     return wrapped(words, invocation.columns, 'red', 2);
   });
   invocation.print({ text: '' }, ...lost, {

@@ -1,5 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { ageWords, deadlineWords, printable } from '@countersign/text';
+import { ageWords, deadlineWords, nameWords, printable } from '@countersign/text';
 import { codePointsOf } from '../text/printable.js';
 import { cut, fit, widthOf } from '../text/width.js';
 import { agreedEndOf, approvalCard } from '../view/approval-card.js';
@@ -114,7 +114,7 @@ function preview(approval: ApprovalView, size: ScreenSize, rows: number): Line[]
 function row(approval: ApprovalView, isSelected: boolean, { columns, nowMs }: ScreenSize): string {
   const mark = `${isSelected ? '▸' : ' '}${approval.risk === 'high' ? '!' : ' '}`;
   const cells = [`${mark}${ageWords(approval.requestedAt, nowMs)}`, deadlineWords(approval.expiresAt, nowMs)];
-  const names = [approval.toolName, approval.agentId, approval.runId].map((name) => printable(name, 200));
+  const names = [approval.toolName, approval.agentId, approval.runId].map((name) => nameWords(name, 200));
   return columnsText([...cells, ...names], columns);
 }
 

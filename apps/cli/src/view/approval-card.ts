@@ -151,7 +151,7 @@ function toldLines({ proposal, instructions }: ApprovalView, columns: number): L
   const answer = proposal.kind === 'run' ? [] : [{ text: '' }, ...answerLines(proposal, columns)];
   if (instructions.length === 0) return answer;
   const lines = instructions.flatMap(({ respondedBy, instruction, ifDenied }) => {
-    const by = `${printable(respondedBy)}${ifDenied === true ? ' (if denied)' : ''}: `;
+    const by = `${nameWords(respondedBy)}${ifDenied === true ? ' (if denied)' : ''}: `;
     return printableLines(instruction).flatMap((line, index) =>
       wrapped(`  ${index === 0 ? by : '│ '}${line}`, columns, undefined, 4),
     );
@@ -173,7 +173,7 @@ export function agreedLines(approval: ApprovalView, columns: number): Line[] {
 const eitherNote = 'a hidden value, or a text of the answer that reads like one';
 
 function answerLines({ proposedBy, output }: ApprovalView['proposal'], columns: number): Line[] {
-  const title = `It would not run: ${printable(proposedBy)} proposes this answer in its place`;
+  const title = `It would not run: ${nameWords(proposedBy)} proposes this answer in its place`;
   return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines({ answer: output }, columns, [], eitherNote)];
 }
 

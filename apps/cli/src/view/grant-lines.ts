@@ -31,10 +31,10 @@ function scopeWords({ runId, agentId, requestedBy, labels }: GrantView): string 
 }
 
 function peopleWords({ createdBy, confirmedBy, revokedBy, revokeReason }: GrantView): string {
-  const confirmed = confirmedBy === null ? '' : `, confirmed by ${printable(confirmedBy)}`;
+  const confirmed = confirmedBy === null ? '' : `, confirmed by ${nameWords(confirmedBy)}`;
   const why = revokeReason === null ? '' : `: ${printable(revokeReason)}`;
-  const revoked = revokedBy === null ? '' : `, revoked by ${printable(revokedBy)}${why}`;
-  return `${printable(createdBy)}${confirmed}${revoked}`;
+  const revoked = revokedBy === null ? '' : `, revoked by ${nameWords(revokedBy)}${why}`;
+  return `${nameWords(createdBy)}${confirmed}${revoked}`;
 }
 
 /** The lines of a preview: the recorded calls that the grant would have covered. */
@@ -46,7 +46,7 @@ export function previewLines(preview: GrantPreview, columns: number): Line[] {
     ...wrapped(`${of}${outcomes.length === 0 ? '.' : `: ${outcomes.join(', ')}.`}`, columns, 'bold'),
     ...(notCompared === 0 ? [] : wrapped(`${String(notCompared)} with hidden values were not compared.`, columns)),
     ...calls.map(({ callId, agentId, requestedAt, outcome }): Line => ({
-      text: `  ${printable(callId)}  ${timeWords(requestedAt)}  ${printable(agentId)}  ${printable(outcome)}`,
+      text: `  ${printable(callId)}  ${timeWords(requestedAt)}  ${nameWords(agentId)}  ${printable(outcome)}`,
     })),
     ...wrapped(`Nothing was created. The grant would be ${state}.`, columns),
   ];

@@ -1,5 +1,5 @@
 import type { RunView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { nameWords, printable } from '@countersign/text';
 import { cut, fit } from '../text/width.js';
 import type { CardOptions } from './approval-card.js';
 import { approvalSummary, compactJson } from './approval-summary.js';
@@ -16,11 +16,11 @@ export function runLines(run: RunView, options: CardOptions): Line[] {
   const waits =
     pending === 0 ? 'no pending approval' : `waits for ${String(pending)} ${pending === 1 ? 'approval' : 'approvals'}`;
   return [
-    ...wrapped(`run ${printable(run.runId)}   ${waits}`, columns, 'bold'),
+    ...wrapped(`run ${nameWords(run.runId)}   ${waits}`, columns, 'bold'),
     ...run.calls.flatMap((call): Line[] => [
       {
         text: cut(
-          `${fit(printable(stateOf(call)), stateColumns)}${printable(call.toolName)} ${compactJson(call.arguments, columns)}`,
+          `${fit(printable(stateOf(call)), stateColumns)}${nameWords(call.toolName)} ${compactJson(call.arguments, columns)}`,
           columns,
         ),
       },

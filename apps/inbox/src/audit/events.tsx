@@ -1,7 +1,7 @@
 import { memo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { EventView, LogEventView } from '@countersign/contracts';
-import { Marked, countWords, eventWords, problemWords } from '@countersign/react/parts';
+import { Marked, Name, countWords, eventWords, problemWords } from '@countersign/react/parts';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
 import { LocalTime } from './local-time.js';
@@ -82,7 +82,7 @@ function Found(props: {
       {' · '}
       {words}
       <Link href={hrefs.search(queryOf({ [name]: listed(value) }))}>
-        <Marked text={shown ?? value} />
+        <Name text={shown ?? value} />
       </Link>
     </>
   );

@@ -1,5 +1,5 @@
 import type { ReactNode, SubmitEvent } from 'react';
-import { Marked, StateBadge, countWords, problemWords, useLoaded } from '@countersign/react/parts';
+import { Marked, Name, StateBadge, countWords, problemWords, useLoaded } from '@countersign/react/parts';
 import { readState } from '../api/audit.js';
 import type { RightsOfProcess, StateAt } from '@countersign/contracts';
 import { hrefs, navigate } from '../routes.js';
@@ -56,7 +56,7 @@ function State({
         ) : (
           <>
             Policy <code title={policy.policyVersion}>{policy.policyVersion.slice(0, 19)}…</code>, put in force by{' '}
-            <Marked text={policy.activatedBy} /> on <LocalTime time={policy.activatedAt} />.
+            <Name text={policy.activatedBy} /> on <LocalTime time={policy.activatedAt} />.
           </>
         )}
         {unreadable.length > 0 &&

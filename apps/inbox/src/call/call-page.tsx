@@ -5,6 +5,7 @@ import {
   Arguments,
   ArgumentsChange,
   Marked,
+  Name,
   Outcome,
   StateBadge,
   callEventTypes,
@@ -43,9 +44,9 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
         <StateBadge state={call.state} waitsForTurn={call.waitsForTurn} />
       </header>
       <p className="cs-muted">
-        <Marked text={call.agentId} /> in run{' '}
+        <Name text={call.agentId} /> in run{' '}
         <Link href={hrefs.run(call.runId)}>
-          <Marked text={call.runId} />
+          <Name text={call.runId} />
         </Link>
         {call.approval !== null && (
           <>

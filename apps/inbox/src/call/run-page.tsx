@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
+import { quotedName } from '@countersign/text';
 import { Ago, Marked, StateBadge, countWords, summaryOf, useLoaded, useNews } from '@countersign/react/parts';
 import { readRun } from '../api/countersign.js';
 import { BulkDialog } from '../pending/bulk-dialog.js';
@@ -31,7 +32,7 @@ export default function RunPage({ runId }: { runId: string }): ReactNode {
       </header>
       <PendingOfRun approvals={run.pendingApprovals} onDone={reload} />
       <p className="cs-muted">
-        {countWords(run.calls.length, 'call')} by <Marked text={agents.join(', ')} />
+        {countWords(run.calls.length, 'call')} by <Marked text={agents.map(quotedName).join(', ')} />
       </p>
       <ScrollTable label="Calls of the run" columns={columns} isPanel>
         {run.calls.map((call) => (

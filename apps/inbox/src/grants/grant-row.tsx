@@ -5,6 +5,7 @@ import {
   Ago,
   In,
   Marked,
+  Name,
   matchWords,
   onPress,
   problemOf,
@@ -55,7 +56,7 @@ export function GrantRow({ grant, onChanged }: { grant: GrantView; onChanged: ()
         )}
       </td>
       <td>
-        <Marked text={createdBy} />: <Marked text={reason} />{' '}
+        <Name text={createdBy} />: <Marked text={reason} />{' '}
         {approvalId !== null && <Link href={hrefs.approval(approvalId)}>its approval</Link>}
       </td>
       <td>{state === 'active' || state === 'pending' ? <In time={expiresAt} /> : <Ago time={endOf(grant)} />}</td>

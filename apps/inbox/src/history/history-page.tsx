@@ -1,7 +1,7 @@
 import { useDeferredValue, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { durationWords } from '@countersign/text';
+import { durationWords, responderWords } from '@countersign/text';
 import { Ago, Marked, StateBadge, channelWords, summaryOf } from '@countersign/react/parts';
 import { filtered, noFilters } from '../pending/filters.js';
 import { hrefs } from '../routes.js';
@@ -103,8 +103,7 @@ function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
           <span className="cs-muted">no answer</span>
         ) : (
           <>
-            <Marked text={last.onBehalfOf === null ? last.respondedBy : `${last.respondedBy} for ${last.onBehalfOf}`} />{' '}
-            <span className="cs-muted">via {channelWords(last.via)}</span>
+            {responderWords(last)} <span className="cs-muted">via {channelWords(last.via)}</span>
           </>
         )}
       </td>

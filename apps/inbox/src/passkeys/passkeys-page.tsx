@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { PasskeyView } from '@countersign/contracts';
-import { Marked, onPress, problemOf, problemWords, useAccount, useLoaded } from '@countersign/react/parts';
+import { Name, onPress, problemOf, problemWords, useAccount, useLoaded } from '@countersign/react/parts';
 import { confirmPasskey, listPasskeys, registerPasskey, removePasskey } from './passkeys.js';
 
 /** The passkeys with which a person signs, and those of others that wait for a confirmation. */
@@ -32,7 +32,7 @@ export default function PasskeysPage(): ReactNode {
       <ul aria-label="Your passkeys">
         {own.map((one) => (
           <li key={one.credentialId}>
-            <Marked text={one.name} /> {one.status === 'active' ? 'signs your answers' : 'waits for a confirmation'}{' '}
+            <Name text={one.name} /> {one.status === 'active' ? 'signs your answers' : 'waits for a confirmation'}{' '}
             {one.status === 'waiting' && one.waitsFor === 'any-passkey' && (
               <button className="cs-button" type="button" onClick={confirm(one)}>
                 Sign for it
@@ -66,7 +66,7 @@ export default function PasskeysPage(): ReactNode {
       <ul aria-label="Passkeys of others">
         {waiting.map((one) => (
           <li key={one.credentialId}>
-            <Marked text={one.principal} />: <Marked text={one.name} />{' '}
+            <Name text={one.principal} />: <Name text={one.name} />{' '}
             <button className="cs-button" type="button" onClick={confirm(one)}>
               Confirm
             </button>

@@ -3,7 +3,7 @@ import type { MouseEvent, ReactNode } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ApprovalView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
-import { Age, Countdown, Marked, RiskBadge, summaryOf } from '@countersign/react/parts';
+import { Age, Countdown, Marked, Name, RiskBadge, summaryOf } from '@countersign/react/parts';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
 import { isDecidable } from './order.js';
@@ -117,7 +117,7 @@ function Heading({ of, onReview }: { of: readonly ApprovalView[]; onReview: Pend
   return (
     <>
       <span className="list-heading-words">
-        {of.length}× <Marked text={first.runId} />
+        {of.length}× <Name text={first.runId} />
         {first.batch?.mode === 'all-or-nothing' && ', all or nothing'}
       </span>
       {decidable.length > 1 && (
@@ -154,7 +154,7 @@ const Row = memo(function Row(props: {
       <Link href={hrefs.approval(approvalId)} className="row-link" {...(isCurrent && { 'aria-current': 'true' })}>
         <span className="row-head">
           <span className="row-tool">
-            <Marked text={toolName} />
+            <Name text={toolName} />
           </span>
           {(risk === 'high' || risk === 'medium') && <RiskBadge risk={risk} />}
           <span className="row-age">
@@ -166,7 +166,7 @@ const Row = memo(function Row(props: {
         </span>
         <span className="row-foot">
           <span className="row-agent">
-            <Marked text={agentId} />
+            <Name text={agentId} />
             {waitsForWords(approval)}
           </span>
           <Countdown approval={approval} />

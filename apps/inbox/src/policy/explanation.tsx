@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ExplanationView, Verdict } from '@countersign/contracts';
 import { recordedRequirementWords } from '@countersign/text';
-import { Marked } from '@countersign/react/parts';
+import { Marked, Name } from '@countersign/react/parts';
 import { ScrollTable } from '../ui/table.js';
 
 const outcomeWords: Readonly<Record<Verdict['outcome'], string>> = {
@@ -17,7 +17,7 @@ export function Explanation({ explanation }: { explanation: ExplanationView }): 
   return (
     <>
       <p role="status">
-        <strong>{outcomeWords[verdict.outcome]}</strong> Rule <Marked text={verdict.ruleId} />
+        <strong>{outcomeWords[verdict.outcome]}</strong> Rule <Name text={verdict.ruleId} />
         {requirement !== null && `: ${recordedRequirementWords(requirement).join('; ')}`}
         {verdict.why.length > 0 && (
           <span className="cs-muted">
@@ -36,7 +36,7 @@ export function Explanation({ explanation }: { explanation: ExplanationView }): 
       )}
       {countedFor?.isAssumed && (
         <p className="cs-muted">
-          Quotas are counted for a principal <Marked text={countedFor.requestedBy} />.
+          Quotas are counted for a principal <Name text={countedFor.requestedBy} />.
         </p>
       )}
       {rules.length > 0 && (

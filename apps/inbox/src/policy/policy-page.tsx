@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { PolicyView } from '@countersign/contracts';
 import { defaultWords, matchWords, passkeyWords, quotaWords, requireWords, thenWords } from '@countersign/text';
 import type { WrittenRule } from '@countersign/text';
-import { Ago, Marked, countWords, useLoaded } from '@countersign/react/parts';
+import { Ago, Marked, Name, countWords, useLoaded } from '@countersign/react/parts';
 import { readPolicy } from '../api/policy.js';
 import { ScrollTable } from '../ui/table.js';
 import { WaitingPage } from '../ui/waiting-page.js';
@@ -53,7 +53,7 @@ function Version({ policy: { policyVersion, activatedAt, activatedBy } }: { poli
       {activatedBy !== null && (
         <>
           {' '}
-          by <Marked text={activatedBy} />
+          by <Name text={activatedBy} />
         </>
       )}
     </span>

@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 import type { ReactNode } from 'react';
-import { printable } from '@countersign/text';
+import { nameWords } from '@countersign/text';
 import { onPress, useNow, useOutbox, useOutboxState, useShortcuts } from '@countersign/react/parts';
 import type { HeldDecision, MissedDecision } from '@countersign/react/parts';
 import { hrefs, navigate } from '../routes.js';
@@ -58,7 +58,7 @@ function Held({ held, onUndo }: { held: HeldDecision; onUndo: () => void }): Rea
   return (
     <p className="outbox-line">
       <span>
-        {type === 'deny' ? 'Denying' : 'Approving'} {printable(approval.toolName, 60)}
+        {type === 'deny' ? 'Denying' : 'Approving'} {nameWords(approval.toolName, 60)}
       </span>
       {/* Not read out every second. */}
       <span className="cs-muted" aria-hidden="true">
@@ -76,7 +76,7 @@ function Missed({ missed, onDismiss }: { missed: MissedDecision; onDismiss: () =
   return (
     <p className="outbox-line" data-tone="bad">
       <span>
-        <Link href={hrefs.approval(approval.approvalId)}>{printable(approval.toolName, 60)}</Link>: {words}
+        <Link href={hrefs.approval(approval.approvalId)}>{nameWords(approval.toolName, 60)}</Link>: {words}
       </span>
       <button className="cs-button" type="button" onClick={onDismiss}>
         Close

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ToolCallView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { nameWords } from '@countersign/text';
 import { Arguments, Dialog, problemOf, problemWords, useToast } from '@countersign/react/parts';
 import { reconcile } from '../api/countersign.js';
 import type { ReconciledStatus } from '../api/countersign.js';
@@ -25,7 +25,7 @@ export function ReconcileDialog(props: { call: ToolCallView; onClose: () => void
     setBusy(true);
     try {
       await reconcile(call.callId, status, note.trim());
-      toast({ tone: 'good', text: `Recorded: ${printable(call.toolName, 80)}` });
+      toast({ tone: 'good', text: `Recorded: ${nameWords(call.toolName, 80)}` });
       onDone();
       onClose();
     } catch (error) {
@@ -35,7 +35,7 @@ export function ReconcileDialog(props: { call: ToolCallView; onClose: () => void
   };
   return (
     <Dialog
-      title={`What became of ${printable(call.toolName, 80)}?`}
+      title={`What became of ${nameWords(call.toolName, 80)}?`}
       description="Your name, your note and the time are recorded. It cannot be changed later."
       onClose={onClose}
     >

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { hiddenValues as hiddenIn, sensitivePointers } from '@countersign/contracts';
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
-import { answeredMaskNote, looksHidden, membersOf, printable, writtenMaskNote, writtenMasks } from '@countersign/text';
+import { answeredMaskNote, looksHidden, membersOf, nameWords, writtenMaskNote, writtenMasks } from '@countersign/text';
 import type { HiddenPlace } from '@countersign/text';
 import { countOf, look } from './visible.js';
 
@@ -50,7 +50,7 @@ export function argumentLines(
       seen,
     ),
     ...(proposal?.kind === 'answer'
-      ? [`It would not run: ${printable(proposal.proposedBy, nameMax)} answers in its place:`]
+      ? [`It would not run: ${nameWords(proposal.proposedBy, nameMax)} answers in its place:`]
       : []),
     ...(proposal?.kind === 'answer'
       ? valueLines(proposal.output, { indent: '', pointer: '', ...masksOfAnswer(proposal.output) }, seen)
@@ -58,7 +58,7 @@ export function argumentLines(
     // No argument can look like these lines: its text has quotes around it, and its line ends are escapes.
     ...instructions.map(
       ({ respondedBy, instruction, ifDenied }) =>
-        `Instruction of ${printable(respondedBy, nameMax)} to the agent${ifDenied === true ? ', if it is denied' : ''}: ${stringText(instruction, seen)}`,
+        `Instruction of ${nameWords(respondedBy, nameMax)} to the agent${ifDenied === true ? ', if it is denied' : ''}: ${stringText(instruction, seen)}`,
     ),
   ];
   const lines: string[] = [];

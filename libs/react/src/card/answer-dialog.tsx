@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonValue } from '@countersign/contracts';
-import { choiceWords, printable } from '@countersign/text';
+import { choiceWords, nameWords } from '@countersign/text';
 import { answerOf, choicesIn, looksLikeJson, optionsOf } from './answer-kinds.js';
 import type { AnswerKind } from './answer-kinds.js';
 import { SendingDialog } from './sending-dialog.js';
@@ -29,7 +29,7 @@ export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
   const answer = answerOf(kind, options === undefined ? text : picked, choices);
   return (
     <SendingDialog
-      title={`Answer in place of ${printable(approval.toolName, 80)}`}
+      title={`Answer in place of ${nameWords(approval.toolName, 80)}`}
       description="The tool does not run. The agent gets this as its result."
       {...{ problem, change, onAcknowledge }}
       send={{

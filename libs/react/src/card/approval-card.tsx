@@ -4,7 +4,7 @@ import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
 import { ownWordsOf, plainLabelWords, safeJson, schemaNoteWords } from '@countersign/text';
 import { useSurroundings } from '../live/surroundings.js';
 import { RiskBadge, StateBadge } from '../ui/badges.js';
-import { Marked } from '../ui/marked.js';
+import { Marked, Name } from '../ui/marked.js';
 import { CopyButton } from '../ui/copy-button.js';
 import { LinkTo } from '../ui/link-to.js';
 import { Ago, Countdown } from '../ui/time.js';
@@ -84,22 +84,22 @@ function CardLine({ approval, verdict }: Pick<ApprovalCardProps, 'approval' | 'v
   return (
     <p className="cs-card-line">
       <strong>
-        <Marked text={agentId} />
+        <Name text={agentId} />
       </strong>
       {owner !== null && (
         <>
           {' '}
-          (owner <Marked text={owner} />)
+          (owner <Name text={owner} />)
         </>
       )}
       {' · '}
       <LinkTo href={hrefs?.run?.(runId)}>
-        <Marked text={runId} />
+        <Name text={runId} />
       </LinkTo>
       {' · asked '}
       <Ago time={requestedAt} />
       {' · rule '}
-      {verdict === undefined ? '…' : <Marked text={verdict.ruleId} />}
+      {verdict === undefined ? '…' : <Name text={verdict.ruleId} />}
     </p>
   );
 }

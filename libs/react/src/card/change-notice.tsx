@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
-import { Marked } from '../ui/marked.js';
+import { Name } from '../ui/marked.js';
 import { onPress } from '../ui/press.js';
 import { ArgumentsChange } from './arguments-change.js';
 import { Instructions } from './told.js';
@@ -32,8 +32,7 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
         {change.isToldAlone && 'The agent is told something else than you saw. '}
         {!change.isToldAlone && change.by !== undefined && (
           <>
-            <Marked text={change.by} /> {change.kind === 'answer' ? 'proposes an answer in its place' : 'edited it'}
-            .{' '}
+            <Name text={change.by} /> {change.kind === 'answer' ? 'proposes an answer in its place' : 'edited it'}.{' '}
           </>
         )}
         Nothing of yours was sent.

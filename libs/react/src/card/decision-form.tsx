@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react';
 import type { ReactNode, Ref } from 'react';
 import type { ApprovalView, Decision, DecisionType } from '@countersign/contracts';
-import { denialWords, printable } from '@countersign/text';
+import { denialWords, nameWords } from '@countersign/text';
 import type { Remarks } from '../client/approvals.js';
 import { useSurroundings } from '../live/surroundings.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
@@ -109,7 +109,7 @@ function Choice(props: {
         // What was pressed before a change is not what stands there now.
         key={approval.shownDigest}
         className={`cs-button cs-${type}`}
-        confirm={`Approve ${printable(approval.toolName, 40)}`}
+        confirm={`Approve ${nameWords(approval.toolName, 40)}`}
         onDone={onChoose}
         {...{ isOff, shortcut, buttonRef }}
       >

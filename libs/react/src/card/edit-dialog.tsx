@@ -1,7 +1,7 @@
 import { Suspense, lazy, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonObject } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { nameWords, printable } from '@countersign/text';
 import { ArgumentsChange } from './arguments-change.js';
 import { ArgumentsForm } from './form/arguments-form.js';
 import type { Form } from './form/fields.js';
@@ -49,7 +49,7 @@ export default function EditDialog(props: EditProps): ReactNode {
   return (
     <SendingDialog
       size="large"
-      title={`Edit the arguments of ${printable(approval.toolName, 80)}`}
+      title={`Edit the arguments of ${nameWords(approval.toolName, 80)}`}
       description="What stands here runs in place of what was requested. What you do not touch stays as it is, hidden values too."
       {...{ problem, change, onAcknowledge }}
       send={{ label: 'Approve these arguments', isReady: canSend, isHeld, now: send }}

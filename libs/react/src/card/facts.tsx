@@ -5,7 +5,7 @@ import { useSurroundings } from '../live/surroundings.js';
 import { useClient } from '../live/use-client.js';
 import { CopyButton } from '../ui/copy-button.js';
 import { LinkTo } from '../ui/link-to.js';
-import { Marked } from '../ui/marked.js';
+import { Marked, Name } from '../ui/marked.js';
 import { Ago } from '../ui/time.js';
 import { Deliveries } from './deliveries.js';
 
@@ -63,7 +63,7 @@ export function Facts({ approval, verdict }: { approval: ApprovalView; verdict: 
 function Rule({ verdict: { ruleId, policyVersion, why } }: { verdict: Verdict }): ReactNode {
   return (
     <>
-      <Marked text={ruleId} />
+      <Name text={ruleId} />
       <span className="cs-muted"> of policy </span>
       <code title={policyVersion}>{policyVersion.slice(0, 15)}…</code>
       {why.length > 0 && (

@@ -10,7 +10,7 @@ import { summaryOf } from '../text/json-tree.js';
 import { countWords } from '../text/words.js';
 import { StateBadge } from '../ui/badges.js';
 import { LinkTo } from '../ui/link-to.js';
-import { Marked } from '../ui/marked.js';
+import { Marked, Name } from '../ui/marked.js';
 
 const shownMax = 12;
 
@@ -90,7 +90,7 @@ function Sibling({ call }: { call: ToolCallView | undefined }): ReactNode {
         className="cs-mono"
         href={pending === undefined ? hrefs?.call?.(call.callId) : hrefs?.approval?.(pending)}
       >
-        <Marked text={call.toolName} />
+        <Name text={call.toolName} />
       </LinkTo>
       <span className="cs-sibling-arguments cs-mono">
         <Marked text={summaryOf(call.arguments, 120)} />

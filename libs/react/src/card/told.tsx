@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { Marked } from '../ui/marked.js';
+import { Marked, Name } from '../ui/marked.js';
 import { Arguments } from './arguments.js';
 import { End } from './seen.js';
 
@@ -12,7 +12,7 @@ export function Told({ approval }: { approval: ApprovalView }): ReactNode {
       {proposal.kind === 'answer' && (
         <section aria-labelledby="card-answer">
           <h3 id="card-answer">
-            What the agent gets in place of a run: an answer of <Marked text={proposal.proposedBy} />
+            What the agent gets in place of a run: an answer of <Name text={proposal.proposedBy} />
           </h3>
           <Arguments value={{ answer: proposal.output }} hiddenValues={undefined} />
         </section>
@@ -34,7 +34,7 @@ export function Instructions({ instructions }: Pick<ApprovalView, 'instructions'
     <ul className="cs-instructions" aria-label="Instructions">
       {instructions.map(({ respondedBy, instruction, ifDenied }) => (
         <li key={respondedBy}>
-          <Marked text={respondedBy} />
+          <Name text={respondedBy} />
           {ifDenied === true && ' (if denied)'}: <Marked text={instruction} keepsLines />
         </li>
       ))}

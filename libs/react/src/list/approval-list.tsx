@@ -3,7 +3,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import { useApprovals } from '../live/use-approvals.js';
 import { summaryOf } from '../text/json-tree.js';
 import { RiskBadge } from '../ui/badges.js';
-import { Marked } from '../ui/marked.js';
+import { Marked, Name } from '../ui/marked.js';
 import { Age, Countdown } from '../ui/time.js';
 
 /** The pending approvals of the page, the oldest first, one line each. The line is a summary; the card shows all. */
@@ -44,7 +44,7 @@ function Row({ approval }: { approval: ApprovalView }): ReactNode {
     <>
       <span className="cs-list-head">
         <span className="cs-mono">
-          <Marked text={approval.toolName} />
+          <Name text={approval.toolName} />
         </span>
         {approval.risk === 'high' && <RiskBadge risk={approval.risk} />}
         <span className="cs-list-end cs-muted">
@@ -55,7 +55,7 @@ function Row({ approval }: { approval: ApprovalView }): ReactNode {
         <Marked text={summaryOf(approval.arguments)} />
       </span>
       <span className="cs-list-head cs-muted">
-        <Marked text={approval.agentId} />
+        <Name text={approval.agentId} />
         <span className="cs-list-end">
           <Countdown approval={approval} />
         </span>

@@ -39,7 +39,7 @@ export { channelWords, countWords, problemWords } from '../text/words.js';
 export { RiskBadge, StateBadge } from '../ui/badges.js';
 export { Dialog } from '../ui/dialog.js';
 export { HoldButton } from '../ui/hold-button.js';
-export { Marked } from '../ui/marked.js';
+export { Marked, Name } from '../ui/marked.js';
 export { Outcome } from '../ui/outcome.js';
 export { onPress } from '../ui/press.js';
 export { Age, Ago, ClockTime, Countdown, In } from '../ui/time.js';

@@ -20,6 +20,7 @@ describe('a grant in words', () => {
     expect(matchWords({ when: 'args.amount < 50' })).toBe('arguments where args.amount < 50');
     const scope = { agentId: null, requestedBy: null, runId: 'run-1', labels: null };
     expect(scopeWords(scope)).toBe('every agent in run run-1');
+    expect(scopeWords({ ...scope, agentId: 'a in run run-2' })).toBe('agent "a in run run-2" in run run-1');
     expect(scopeWords({ ...scope, labels: { cwd: '/srv' } })).toBe('every agent in run run-1, cwd: /srv');
   });
 });

@@ -1,5 +1,5 @@
 import type { GrantView, Remember } from '@countersign/contracts';
-import { plainLabelWords, printable } from '@countersign/text';
+import { nameWords, plainLabelWords, quotedName } from '@countersign/text';
 import { countWords } from './words.js';
 
 const hourMs = 3_600_000;
@@ -32,9 +32,9 @@ export function scopeWords({
   runId,
   labels,
 }: Pick<GrantView, 'agentId' | 'requestedBy' | 'runId' | 'labels'>): string {
-  const named = agentId === null ? 'every agent' : `agent ${agentId}`;
-  const agent = requestedBy === null ? named : `${named} of ${requestedBy}`;
-  const run = runId === null ? `${agent}, every run` : `${agent} in run ${runId}`;
+  const named = agentId === null ? 'every agent' : `agent ${quotedName(agentId)}`;
+  const agent = requestedBy === null ? named : `${named} of ${quotedName(requestedBy)}`;
+  const run = runId === null ? `${agent}, every run` : `${agent} in run ${quotedName(runId)}`;
   return labels === null ? run : `${run}, ${plainLabelWords(labels)}`;
 }
 
@@ -43,7 +43,7 @@ export function rememberWords(
   { match, scope, expiresInMs, maxUses }: Remember,
   { toolName, agentId, runId }: { readonly toolName: string; readonly agentId: string; readonly runId: string },
 ): string {
-  const [tool, agent, run] = [toolName, agentId, runId].map((name) => printable(name, 80));
+  const [tool, agent, run] = [toolName, agentId, runId].map((name) => nameWords(name, 80));
   const args = match === 'exact' ? 'with exactly these arguments' : 'with any arguments';
   const where = scope === 'run' ? `in run ${run}` : 'in every run';
   const uses = maxUses === undefined ? '' : `, at most ${countWords(maxUses, 'time')}`;

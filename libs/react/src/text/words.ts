@@ -4,6 +4,7 @@ import {
   decidedWords,
   doneWords,
   effectOf,
+  nameWords,
   printable,
   refusalWords,
   responderWords,
@@ -43,7 +44,7 @@ export function countWords(count: number, one: string, many = `${one}s`): string
 
 /** Describes the effect of a recorded response, or who is still needed. */
 export function sentWords(type: DecisionType, approval: ApprovalView): string {
-  const tool = printable(approval.toolName, 80);
+  const tool = nameWords(approval.toolName, 80);
   if (approval.state !== 'pending') return `${doneWords[effectOf(type, approval)]}: ${tool}`;
   return `Your answer to ${tool} is recorded (${approval.responses.length} so far). More people must answer.`;
 }

@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
-import { lineSegments, segmentsOf } from '@countersign/text';
+import { lineSegments, quotedName, segmentsOf } from '@countersign/text';
 import type { Segment } from '@countersign/text';
 import { markWords } from '../text/mark-words.js';
 
@@ -13,6 +13,11 @@ export const Marked = memo(function Marked({
   keepsLines?: boolean;
 }): ReactNode {
   return shown(segmentsOf(text, keepsLines ? { partedBy: '\n\t' } : {}));
+});
+
+/** A foreign name on a line of ours, in quotes where it could be read as a part of that line. */
+export const Name = memo(function Name({ text }: { text: string }): ReactNode {
+  return shown(segmentsOf(quotedName(text)));
 });
 
 /** One line of a foreign text, with its indentation. */
