@@ -139,3 +139,9 @@ function memberOf(value: unknown, name: string): unknown {
 export function withWhy(words: string, why: string): string {
   return why === '' ? words : `${words}: ${why}`;
 }
+
+/** The people of a recorded response, out of its event. */
+export function responderRead(read: ReadMember): string {
+  const person = read('onBehalfOf');
+  return person === '' ? read('respondedBy') : `${read('respondedBy')} for ${person}`;
+}

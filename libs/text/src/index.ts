@@ -5,7 +5,7 @@ export { choiceWords } from './choice-words.js';
 export { decidedWords, doneWords, effectOf } from './decision-words.js';
 export { endedWords } from './ended-words.js';
 export type { EndedApproval } from './ended-words.js';
-export { eventWordsOf, withLateness, withWhy } from './event-words.js';
+export { eventWordsOf, responderRead, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';
 export { answeredMaskNote, hiddenWords, looksHidden, writtenMaskNote, writtenMasks } from './hidden-words.js';
 export type { HiddenPlace } from './hidden-words.js';
@@ -16,7 +16,7 @@ export { lineDiff } from './line-diff.js';
 export type { DiffLine } from './line-diff.js';
 export { lineSegments, markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
-export { chainWords, nameWords, quotedName, requesterWords, responderRead, responderWords } from './people-words.js';
+export { chainWords, nameWords, quotedName, requesterWords, responderWords } from './people-words.js';
 export type { OuterCall } from './people-words.js';
 export {
   defaultWords,

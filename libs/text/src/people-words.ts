@@ -1,4 +1,3 @@
-import type { ReadMember } from './event-words.js';
 import { printable } from './marks.js';
 
 /** Our sentences are made of these. */
@@ -32,12 +31,6 @@ export interface Responded {
   readonly respondedBy: string;
   readonly respondedByName?: string;
   readonly onBehalfOf: string | null;
-}
-
-/** The people of a recorded response, out of its event. */
-export function responderRead(read: ReadMember): string {
-  const person = read('onBehalfOf');
-  return person === '' ? read('respondedBy') : `${read('respondedBy')} for ${person}`;
 }
 
 /** The people behind a request: `billing-agent (owner carol, says it acts for dave)`. */
