@@ -5,6 +5,7 @@ import { entryOf } from '../entry.js';
 import { leafHash } from '../hashes.js';
 import { createEd25519Signer } from '../log-key.js';
 import { formatNote, signNote } from '../note.js';
+import type { NoteSigner } from '../note.js';
 import { approvedStory, story } from '../testing/story.js';
 import { createGrowingTree } from '../tree.js';
 import { readAnchors } from './anchors.js';
@@ -12,14 +13,25 @@ import type { Anchor } from './anchors.js';
 import type { Finding } from './findings.js';
 import { createVerification } from './verification.js';
 
-const originOf = (epoch: number): string => `countersign.example/default/${String(epoch)}`;
-const signers = [1, 2].map((epoch) => createEd25519Signer(originOf(epoch), new Uint8Array(32).fill(epoch)));
+const originOf = (epoch: number, base = 'countersign.example'): string => `${base}/default/${String(epoch)}`;
+const signerOf = (epoch: number, base?: string) =>
+  createEd25519Signer(originOf(epoch, base), new Uint8Array(32).fill(epoch));
+const former = 'former.example';
+const keys = [signerOf(1), signerOf(2), signerOf(3), signerOf(1, former)].map(({ key }) => key);
 
-function noteOf(epoch: 1 | 2, events: readonly StoredEvent[]): string {
+function noteOf(epoch: number, events: readonly StoredEvent[], base?: string): string {
   const tree = createGrowingTree();
   for (const event of events) tree.append(leafHash(entryOf(event)));
-  const text = formatCheckpoint({ origin: originOf(epoch), size: tree.size(), root: tree.root(), extensions: [] });
-  return formatNote(signNote(text, signers.slice(epoch - 1, epoch)));
+  return signed({ origin: originOf(epoch, base), size: tree.size(), root: tree.root() }, signerOf(epoch, base));
+}
+
+function signed(tree: { origin: string; size: number; root: Uint8Array }, signer: NoteSigner): string {
+  return formatNote(signNote(formatCheckpoint({ ...tree, extensions: [] }), [signer]));
+}
+
+/** The same tree, signed under the same name by a key of somebody else. */
+function signedByOther(tree: Anchor): string {
+  return signed(tree, createEd25519Signer(tree.origin, new Uint8Array(32)));
 }
 
 const anchorOf = (note: string): Anchor => (readAnchors(note) ?? [])[0] as Anchor;
@@ -29,6 +41,7 @@ const at = (events: readonly StoredEvent[], year: number): readonly StoredEvent[
 const whole = approvedStory().claim().report().events;
 const left = whole.slice(0, 4);
 const lastNote = noteOf(1, whole);
+const last = anchorOf(lastNote);
 
 /** The log after its end was lost, with the event that says why. */
 function accepted(data: object): readonly StoredEvent[] {
@@ -37,11 +50,12 @@ function accepted(data: object): readonly StoredEvent[] {
   return story(left).append('system-default-p', 'LogEndAccepted', said).events;
 }
 
-function verify(events: readonly StoredEvent[], since: readonly Anchor[] = [], before: string = lastNote) {
+function verify(events: readonly StoredEvent[], since: readonly Anchor[] = [], ...before: readonly string[]) {
+  const earlier = before.length === 0 ? [lastNote] : before;
   const findings: Finding[] = [];
   const verification = createVerification({
-    ...{ keys: signers.map(({ key }) => key), streams: new Map(), onFinding: (one) => findings.push(one) },
-    ...{ since, kept: [anchorOf(noteOf(2, events)), anchorOf(before)] },
+    ...{ keys, streams: new Map(), onFinding: (one) => findings.push(one) },
+    ...{ since, kept: [noteOf(earlier.length + 1, events), ...earlier].map(anchorOf) },
   });
   events.forEach(verification.take);
   const { exit, continued, unproven } = verification.end();
@@ -58,6 +72,9 @@ it.each([
   ['names no checkpoint', accepted({})],
   ['names an earlier checkpoint of the epoch', accepted({ checkpoint: noteOf(1, left) })],
   ['names a checkpoint of another epoch', accepted({ checkpoint: noteOf(2, whole) })],
+  ['names a checkpoint that the key of the epoch has not signed', accepted({ checkpoint: signedByOther(last) })],
+  ['names another root', accepted({ checkpoint: signed({ ...last, root: new Uint8Array(32) }, signerOf(1)) })],
+  ['names a larger checkpoint', accepted({ checkpoint: signed({ ...last, size: 9999 }, signerOf(1)) })],
 ])('it is a finding where such an event %s', (_, events) => {
   expect(verify(at(events, 2030))).toMatchObject({
     ...{ exit: 1, continued: [{ eventId: null }] },
@@ -76,7 +93,39 @@ it('an older log whose epoch still went on later needs the event, as the own che
   expect(verify(log, kept)).toMatchObject({ exit: 1, findings: [{ check: 'tree', index: 3 }] });
 });
 
-it('a log that only got another name needs no such event', () => {
+it('the event of an earlier epoch may be lost with the end of a later one, which is not proven', () => {
+  const second = at(accepted({ checkpoint: lastNote }), 2030);
+  const restored = (checkpoint: string) => at(accepted({ checkpoint }), 2030);
+  const log = restored(noteOf(2, [...second, ...second]));
+  const { exit, continued, unproven } = verify(log, [], lastNote, noteOf(2, [...second, ...second]));
+  expect([exit, continued]).toMatchObject([
+    0,
+    [
+      { epoch: 2, eventId: 'event-5' },
+      { epoch: 1, eventId: null },
+    ],
+  ]);
+  expect(unproven).toContain('why epoch 1 ended');
+});
+
+it('an event before the end of the epoch is not why it ended', () => {
+  const planted = at(accepted({ checkpoint: lastNote }), 2030);
+  const log = [...planted, ...at(story(planted).about('ToolCallShadowJudged', {}).events.slice(-1), 2030)];
+  const kept = [anchorOf(noteOf(1, planted))];
+  expect(verify(log, kept)).toMatchObject({ exit: 1, continued: [{ eventId: null }] });
+});
+
+it('an older checkpoint in the place of the last one hides no end: under the same name each later epoch needs the event', () => {
   const log = at(left, 2030);
-  expect(verify(log, [], noteOf(1, log.slice(0, 3)))).toMatchObject({ exit: 0, continued: [{ eventId: null }] });
+  expect(verify(log, [], noteOf(1, log.slice(0, 3)))).toMatchObject({
+    ...{ exit: 1, continued: [{ eventId: null }] },
+    findings: [{ check: 'tree', index: 3, detail: expect.stringContaining('no event') }],
+  });
+});
+
+it('a log that only got another name needs no such event; what more was signed under the old name is not proven', () => {
+  const log = at(left, 2030);
+  const { exit, continued, unproven } = verify(log, [], noteOf(1, log.slice(0, 3), former));
+  expect([exit, continued]).toMatchObject([0, [{ eventId: null }]]);
+  expect(unproven).toContain('where epoch 1 ended');
 });

@@ -19,7 +19,7 @@ import type { KnownIds } from './known-ids.js';
 import type { Trust } from './trust.js';
 import { createUnproven } from './unproven.js';
 import { unprovenEpochs } from './earlier-epochs.js';
-import { createEpochReasons, unexplainedEpochs } from './epoch-reasons.js';
+import { createEpochReasons, endedEpochs } from './epoch-reasons.js';
 
 /** What a log is verified against, and where its judge remembers streams. */
 export interface VerificationOptions extends Trust {
@@ -93,7 +93,7 @@ export function createVerification(options: VerificationOptions): Verification {
   const earlier = byEpoch.filter(({ epoch }, at) => at >= kept.length && epoch !== byEpoch[at - 1]?.epoch);
   const anchors = [...since, ...kept];
   const sizes = new Set([...[...anchors, ...earlier, ...changes].map(({ size }) => size), ...(options.sizes ?? [])]);
-  const reasons = createEpochReasons(earlier, sizes);
+  const reasons = createEpochReasons(earlier, sizes, { keys, policy, changes });
   const legality = createLegality(streams);
   const unproven = createUnproven();
   const tree = createGrowingTree();
@@ -164,14 +164,14 @@ export function createVerification(options: VerificationOptions): Verification {
       const size = tree.size();
       const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };
       const compared = compareAnchors({ since, kept, ...trust, reached, size, firstDifference, storedLeaf });
-      const silent = unexplainedEpochs({ earlier, since, reached, reasons });
-      [...compared.findings, ...silent.findings].forEach(report);
-      for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
+      const ended = endedEpochs({ newest: kept[0] ?? top, earlier, since, reached, reasons });
+      [...compared.findings, ...ended.findings].forEach(report);
+      for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const sentences = [
         ...unproven.sentences(legality.unknownPolicies()),
         ...compared.unproven,
-        ...silent.unproven,
+        ...ended.unproven,
         ...unprovenEpochs({ epoch: top?.epoch ?? 1, earlier, keys, policy, changes }),
       ];
       return {
@@ -179,10 +179,7 @@ export function createVerification(options: VerificationOptions): Verification {
         origin: top?.origin ?? null,
         epoch: top?.epoch ?? null,
         ...{ size, root: tree.root(), proven: compared.proven, unproven: sentences },
-        continued: earlier.map((one) => {
-          const { epoch, size: signed, root } = one;
-          return { epoch, size: signed, root, eventId: reasons.of(one)?.eventId ?? null };
-        }),
+        continued: ended.continued,
       };
     },
   };
