@@ -165,7 +165,7 @@ export function createVerification(options: VerificationOptions): Verification {
       const trust = { keys, policy, changes: changes.filter((change) => isReached(change, reached)) };
       const compared = compareAnchors({ since, kept, ...trust, reached, size, firstDifference, storedLeaf });
       const top = anchors.toSorted((one, other) => other.size - one.size)[0];
-      const ended = endedEpochs({ newest: kept[0] ?? top, earlier, since, reached, reasons });
+      const ended = endedEpochs({ newest: kept[0], earlier, since, reached, reasons });
       [...compared.findings, ...ended.findings].forEach(report);
       for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const sentences = [
