@@ -59,10 +59,23 @@ describe('a function approval', () => {
   });
 
   it('takes the id of the call for that of the question, and the arguments as text, as in the sample', () => {
-    const content = { type: 'function_approval_response', id: 'call_1', functionCall, approved: true } as const;
-    expect(responseToApproval(content, approval)).toEqual({
-      ...{ approvalId: 'apr_1', body: { decision: { type: 'approve' } } },
-    });
+    const { additionalProperties } = functionApprovalRequest(approval).functionCall;
+    const call = { ...functionCall, ...(additionalProperties && { additionalProperties }) };
+    const content = { type: 'function_approval_response', id: 'call_1', functionCall: call, approved: true } as const;
+    const body = { decision: { type: 'approve' }, proposalDigest: digest, shownDigest };
+    expect(responseToApproval(content, approval)).toEqual({ approvalId: 'apr_1', body });
+  });
+
+  it.each([
+    ['the call of the model in place of the one that asked', {}],
+    ['one digest alone', { additionalProperties: { proposalDigest: digest } }],
+    ['a digest that is no text', { additionalProperties: { proposalDigest: digest, shownDigest: 1 } }],
+  ])('is refused with %s: it does not say what was shown', (_, change) => {
+    const call = { ...functionCall, ...change };
+    const content = { type: 'function_approval_response', id: 'apr_1', functionCall: call, approved: true } as const;
+    expect(() => responseToApproval(content, approval)).toThrow(
+      /shown.*`functionCall` of the `function_approval_request`/,
+    );
   });
 
   it.each([

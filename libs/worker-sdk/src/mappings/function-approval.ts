@@ -16,8 +16,8 @@ export interface FunctionCallContent {
   /** JSON, or its text as the model wrote it. */
   readonly arguments: string | JsonObject;
   /**
-   * Passed through. `proposalDigest` and `shownDigest` say what was asked. Show `proposal`, where it is an answer in place of the run,
-   * and `instructions` with the call.
+   * The response MUST have those of the request: `proposalDigest` and `shownDigest` say what was shown. Show `proposal`, where it is an
+   * answer in place of the run, and `instructions` with the call.
    */
   readonly additionalProperties?: JsonObject;
 }
@@ -74,7 +74,8 @@ export function functionApprovalRequest(
 /**
  * The response of the user to the approval that was asked about, for `client.respond`. A repeat, or a response that is found
  * in an old message again, decides nothing: the ledger refuses it.
- * @throws MappingError when it is about another approval, or about other arguments than those that are asked about.
+ * @throws MappingError when it is about another approval, or about other arguments than those that are asked about, or when it
+ *   does not say what was shown.
  */
 export function responseToApproval(
   { id, functionCall, approved }: FunctionApprovalResponseContent,
@@ -91,13 +92,15 @@ export function responseToApproval(
     throw new MappingError(`the response "${id}" has other arguments than the approval ${asked.approvalId}`);
   }
   const { proposalDigest, shownDigest } = functionCall.additionalProperties ?? {};
+  // Attack: the question changed after the person looked, or an old message with the id of the call is read again.
+  if (typeof proposalDigest !== 'string' || typeof shownDigest !== 'string') {
+    const remedy =
+      'send back the `functionCall` of the `function_approval_request` as it is, with `additionalProperties`';
+    throw new MappingError(`the response "${id}" does not say what was shown: ${remedy}`);
+  }
   return {
     approvalId: asked.approvalId,
-    body: {
-      decision: { type: approved ? 'approve' : 'deny' },
-      ...(typeof proposalDigest === 'string' && { proposalDigest }),
-      ...(typeof shownDigest === 'string' && { shownDigest }),
-    },
+    body: { decision: { type: approved ? 'approve' : 'deny' }, proposalDigest, shownDigest },
   };
 }
 

@@ -33,7 +33,12 @@ describe('an interaction with the user of a workflow', () => {
   it('has all that the source puts into the event, and its names', () => {
     expect(asked).toEqual({
       ...{ type: 'USER_INTERACTION_REQUESTED', timestamp: Date.parse('2026-11-29T12:00:00.000Z'), workflowId: 'flow' },
-      ...{ threadId: 'thread-1', nodeId: 'node-2', interactionId: 'apr_1', operationType: 'TOOL_APPROVAL' },
+      ...{
+        threadId: 'thread-1',
+        nodeId: 'node-2',
+        interactionId: `apr_1/${shownDigest}`,
+        operationType: 'TOOL_APPROVAL',
+      },
       prompt: [
         'Run the tool "delete_line" with these parameters?',
         'Instruction of "bob" to the agent: "then call"',
@@ -44,7 +49,7 @@ describe('an interaction with the user of a workflow', () => {
           ...{ toolName: 'delete_line', toolDescription: 'Deletes a line of a file', toolParameters: parameters },
           approved: false,
         },
-        ...{ proposalDigest: digest, shownDigest, instructions: approval.instructions },
+        ...{ approvalId: 'apr_1', proposalDigest: digest, shownDigest, instructions: approval.instructions },
         proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
       },
     });
@@ -72,12 +77,19 @@ describe('an interaction with the user of a workflow', () => {
     expect(responseToInteraction(responded(result), copy)).toEqual(answerOf(result));
     expect(interactionProcessed(responded(result), copy, 7)).toEqual({
       ...{ type: 'USER_INTERACTION_PROCESSED', timestamp: 7, workflowId: 'flow', threadId: 'thread-1' },
-      ...{ interactionId: 'apr_1', operationType: 'TOOL_APPROVAL', results: dialog(result) },
+      ...{ interactionId: asked.interactionId, operationType: 'TOOL_APPROVAL', results: dialog(result) },
     });
   });
 
+  it('is another one when the agent would be told something else: an open dialog answers only what it shows', () => {
+    const told = { ...approval, shownDigest: `sha256:${'ef'.repeat(32)}`, instructions: [] };
+    const later = interactionRequested(told, { workflowId: 'flow', nodeId: 'node-2' });
+    expect(later.metadata.approvalId).toBe(asked.metadata.approvalId);
+    expect(() => responseToInteraction(responded({ approved: true }), later)).toThrow(MappingError);
+  });
+
   it.each([
-    ['another interaction', { ...responded({ approved: true }), interactionId: 'apr_2' }],
+    ['another interaction', { ...responded({ approved: true }), interactionId: `apr_2/${shownDigest}` }],
     ['another tool', responded({ approved: true, toolName: 'read_line' })],
     ['other parameters than were asked about', responded({ approved: true, toolParameters: { path: '/etc/passwd' } })],
   ])('is refused with %s', (_, event) => {

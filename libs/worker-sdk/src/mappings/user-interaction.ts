@@ -28,8 +28,8 @@ export interface UserInteractionRequested {
   readonly prompt: string;
   /** Milliseconds until the deadline; null: there is none. */
   readonly timeout: number | null;
-  /** `toolApproval`, and what a response is bound to. */
-  readonly metadata: Bound & { readonly toolApproval: ToolApproval };
+  /** `toolApproval`, the approval, and what a response is bound to. */
+  readonly metadata: Bound & { readonly toolApproval: ToolApproval; readonly approvalId: string };
 }
 
 /** The answer of the application's user. */
@@ -57,20 +57,24 @@ type Asked = Pick<
 > &
   Parameters<typeof boundBy>[0];
 
-/** The event that asks the application. The run is its thread; `interactionId` is the id of the approval. */
+/**
+ * The event that asks the application. The run is its thread. Its `interactionId` is that of this question alone: when another proposal
+ * or instruction is asked about in the same approval, it is another one, so an open dialog answers only what it shows.
+ */
 export function interactionRequested(
   approval: Asked,
   { workflowId, nodeId }: { readonly workflowId: string; readonly nodeId: string },
 ): UserInteractionRequested {
-  const { toolName, toolDescription, arguments: toolParameters, requestedAt, expiresAt } = approval;
+  const { approvalId, toolName, toolDescription, arguments: toolParameters, requestedAt, expiresAt } = approval;
   const timestamp = Date.parse(requestedAt);
   return {
     ...{ type: 'USER_INTERACTION_REQUESTED', timestamp, workflowId, threadId: approval.runId, nodeId },
-    ...{ interactionId: approval.approvalId, operationType: 'TOOL_APPROVAL' },
+    ...{ interactionId: `${approvalId}/${approval.shownDigest}`, operationType: 'TOOL_APPROVAL' },
     prompt: questionText(approval, `Run the tool "${toolName}" with these parameters?`),
     timeout: expiresAt === null ? null : Date.parse(expiresAt) - timestamp,
     metadata: {
       toolApproval: { toolName, toolDescription: toolDescription ?? '', toolParameters, approved: false },
+      approvalId,
       ...boundBy(approval),
     },
   };
@@ -83,8 +87,9 @@ export function interactionRequested(
  */
 export function responseToInteraction(
   { interactionId, inputData }: UserInteractionResponded,
-  { interactionId: askedId, metadata: { toolApproval, proposalDigest, shownDigest } }: UserInteractionRequested,
+  { interactionId: askedId, metadata }: UserInteractionRequested,
 ): MappedResponse {
+  const { toolApproval, approvalId, proposalDigest, shownDigest } = metadata;
   if (interactionId !== askedId || inputData.toolName !== toolApproval.toolName) {
     throw new MappingError(`the response is not about the interaction ${askedId}`);
   }
@@ -93,7 +98,7 @@ export function responseToInteraction(
   }
   const { userInstruction: instruction } = inputData;
   return {
-    approvalId: askedId,
+    approvalId,
     body: {
       decision: decisionOf(inputData),
       proposalDigest,
