@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { segmentsOf } from '@countersign/text';
+import fc from 'fast-check';
 import type { JsonObject } from '@countersign/contracts';
 import { digestStartOf } from './answer-token.js';
 import { cardOf } from './card/card.js';
@@ -149,6 +151,49 @@ describe('arguments that a message does not show whole', () => {
 
   it('stand in the modal of "More…", which binds them', () => {
     expect(inModal({ to: 'supplier', amount: 10 })).toContain('\\"to\\": \\"supplier\\"');
+  });
+});
+
+function fieldOf(args: JsonObject): string {
+  const { approval } = noticeOf(args);
+  const blocks = approval === null ? [] : answerModal(approval, 'token').blocks;
+  return blocks
+    .flatMap((block) =>
+      block.type === 'input' && block.element.type === 'plain_text_input' ? [block.element.initial_value ?? ''] : [],
+    )
+    .join('');
+}
+
+describe('the field of the form in Slack', () => {
+  const end = 'a\u3164b\u115fc\uffa0d\u2800e\u2062f         g /\u0435tc';
+
+  it('has each character that the card marks as its escape', () => {
+    const field = fieldOf({ text: `${'x'.repeat(600)}${end}` });
+    const escapes = String.raw`a\u3164b\u115fc\uffa0d\u2800e\u2062f${String.raw`\u0020`.repeat(9)}g /\u0435tc`;
+    expect(field).toContain(`xxx${escapes}"`);
+  });
+
+  it('holds any value exactly, and nothing that is easily missed', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(end, '\u0065\u0301', '\\"\u3164', '        '));
+    fc.assert(
+      fc.property(fc.dictionary(text, text, { maxKeys: 3 }), (args) => {
+        const field = fieldOf(args);
+        expect(JSON.parse(field)).toEqual(args);
+        const lines = field.split('\n').map((line) => line.trimStart());
+        expect(lines.flatMap((line) => segmentsOf(line).filter(({ kind }) => kind === 'mark'))).toEqual([]);
+      }),
+    );
+  });
+
+  it('is not offered where nothing can be decided in it, and no choice is empty', () => {
+    const notice = sampleNotice({
+      arguments: { text: '\u200b'.repeat(1_000) },
+      approval: { allowedDecisions: ['approve'] },
+    });
+    expect(slackButtonsOf(notice)).toEqual([]);
+    expect(JSON.stringify(messageOf(notice, slackTokens, null))).toContain('Not everything is shown here');
+    expect(modalOf(notice)).not.toContain('static_select');
+    expect(modalOf(notice)).toContain('decide it there');
   });
 });
 

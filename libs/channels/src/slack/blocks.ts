@@ -1,54 +1,15 @@
 import type { KnownBlock } from '@slack/web-api';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import { agentWordsLabel, asCut, cardOf } from '../card/card.js';
-import { pressesOf, whyElsewhere } from '../card/presses.js';
+import { pressesOf } from '../card/presses.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
 import { withdrawnWords } from '../place.js';
+import { formDecisions } from './form-decisions.js';
+import { argumentsMax, code, cut, escapedMrkdwn, isWholeAsCode, plain, sectionMax } from './sections.js';
 
-/** Slack accepts 3,000 characters per section; escaping lengthens a text. */
-export const sectionMax = 2_900;
-export const argumentsMax = 2_000;
 const headerMax = 150;
-
-/** The three characters with a meaning in mrkdwn. */
-export function escapedMrkdwn(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
-/** A text in a fence that nothing in it can close. */
-function fenced(text: string): string {
-  const closed = escapedMrkdwn(text).replaceAll('```', '⟦U+0060⟧⟦U+0060⟧⟦U+0060⟧');
-  return `\`\`\`\n${closed}\n\`\`\``;
-}
-
-function cut(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max - 24)}…⟦more is not shown⟧`;
-}
-
-/** Plain text: nothing in it is read as a mention, a link, an emoji or a format. */
-export function plain(text: string): KnownBlock {
-  return { type: 'section', text: { type: 'plain_text', text: cut(text, sectionMax), emoji: false } };
-}
-
-/** A text as code. It is cut visibly where it does not fit. */
-export function code(text: string): KnownBlock {
-  return { type: 'section', text: { type: 'mrkdwn', text: fenced(cutLines(text)), verbatim: true } };
-}
-
-/** Returns whether a text fits into one section. */
-export function isWholeAsCode(text: string): boolean {
-  return fenced(text).length <= sectionMax;
-}
-
-/** Escaping and marks may make a text longer than a section: what does not fit is named, never dropped in silence. */
-function cutLines(text: string): string {
-  if (isWholeAsCode(text)) return text;
-  let shown = text;
-  while (fenced(shown).length > sectionMax - 40) shown = shown.slice(0, Math.floor(shown.length * 0.9));
-  return `${shown}…⟦more is not shown⟧`;
-}
 
 /** A notice as Block Kit, and as one line for notifications. `hasForm`: a button opens a form for a reason and an edit. */
 export function messageOf(
@@ -110,7 +71,7 @@ function buttons(
   const { approval, together = [] } = notice;
   const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
   const presses: readonly string[] = pressesOf(notice, isWhole);
-  const inForm = approval !== null && whyElsewhere(approval, 'approve', { hasReason: true }) === undefined;
+  const inForm = approval !== null && formDecisions(approval).length > 0;
   const elements = buttonKinds
     .filter(({ actionId }) =>
       actionId === 'more' ? hasForm && inForm && together.length === 0 : presses.includes(actionId),

@@ -1,14 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
-import { denialWords, labelWords, questionWords } from '@countersign/text';
-import { argumentLines } from '../card/argument-lines.js';
 import type { ChannelAnswer } from '../response-port.js';
-import { argumentsMax, code, isWholeAsCode, plain, sectionMax } from './blocks.js';
+import { formDecisions, formOf } from './form-decisions.js';
 import type { ViewSubmission } from './payload.js';
+import { code, plain } from './sections.js';
 
-/** Slack accepts 3,000 characters as the initial value of an input. */
-const inputMax = 3_000;
 const reasonMax = 2_000;
 export const modalId = 'countersign-answer';
 
@@ -20,20 +17,16 @@ const options = {
 
 const cutWords = 'Not everything is shown here: approve it in the inbox, where the whole is.';
 
+const nothingWords = 'Nothing can be decided in this form: look at the whole in the inbox, and decide it there.';
+
 /**
  * The modal of "More…": the arguments that its token binds, a reason, and edited arguments. Arguments that are not shown
  * whole cannot be approved here.
  */
 export function answerModal(approval: ApprovalView, token: string): ModalView {
-  const args = editable(approval.arguments);
-  const { lines, isCut } = argumentLines(approval.arguments, argumentsMax, approval);
-  const shownArguments = lines.join('\n');
-  const question = askedWords(approval);
-  const isWhole = !isCut && isWholeAsCode(shownArguments) && question.length <= sectionMax;
-  const isPossible = { approve: isWhole, edit: args !== undefined && question.length <= sectionMax, deny: true };
-  const decisions = (['approve', 'edit', 'deny'] as const).filter(
-    (decision) => approval.allowedDecisions.includes(decision) && isPossible[decision],
-  );
+  const { question, shownArguments, isWhole, args } = formOf(approval);
+  const decisions = formDecisions(approval);
+  if (decisions.length === 0) return noticeModal(nothingWords);
   const choices = decisions.map((value) => ({ text: { type: 'plain_text' as const, text: options[value] }, value }));
   return {
     type: 'modal',
@@ -64,13 +57,6 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
   };
 }
 
-/** The question, the labels, which have the folder and the server of the call, and what a denial does besides. */
-function askedWords({ toolName, labels, proposal, requirement }: ApprovalView): string {
-  const facts = Object.entries({ Labels: labelWords(labels), 'A denial': denialWords(requirement) });
-  const lines = facts.flatMap(([label, words]) => (words === '' ? [] : [`${label}: ${words}`]));
-  return [questionWords(toolName, proposal), ...lines].join('\n');
-}
-
 function argumentsInput(initial: string) {
   return {
     type: 'input' as const,
@@ -79,17 +65,6 @@ function argumentsInput(initial: string) {
     label: { type: 'plain_text' as const, text: 'Arguments (JSON); a masked value that you leave stays as it is' },
     element: { type: 'plain_text_input' as const, action_id: 'value', multiline: true, initial_value: initial },
   };
-}
-
-/** The same value with every invisible character as its escape. Undefined: too long to edit here. */
-function editable(args: ApprovalView['arguments']): string | undefined {
-  const text = JSON.stringify(args, null, 2).replaceAll(/[^\x20-\x7e\n\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
-    Array.from(
-      { length: character.length },
-      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
-    ).join(''),
-  );
-  return text.length <= inputMax ? text : undefined;
 }
 
 /** A modal with one line for the person. */
