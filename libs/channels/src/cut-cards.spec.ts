@@ -159,7 +159,7 @@ function fieldOf(args: JsonObject): string {
   const blocks = approval === null ? [] : answerModal(approval, 'token').blocks;
   return blocks
     .flatMap((block) =>
-      block.type === 'input' && block.element.type === 'plain_text_input' ? [block.element.initial_value ?? ''] : [],
+      'element' in block && block.element.type === 'plain_text_input' ? [block.element.initial_value ?? ''] : [],
     )
     .join('');
 }
