@@ -7,7 +7,6 @@
 import base64
 import hashlib
 import json
-import re
 import sys
 
 import rfc8785
@@ -18,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 def verify_receipt(receipt, arguments, *, tool_name, issuer, tenant, keys, used, now):
     """Returns `valid` once for each claim, or a code. `keys`: the members `keys` of the key set. `used`: the jtis so far."""
     parts = receipt.split(".")
-    if len(parts) != 3 or not all(re.fullmatch(r"[A-Za-z0-9_-]+", part) for part in parts):
+    if len(parts) != 3:
         return "malformed-receipt"
     try:
         header, claims = read(parts[0]), read(parts[1])
@@ -60,7 +59,11 @@ def verify_receipt(receipt, arguments, *, tool_name, issuer, tenant, keys, used,
 
 
 def decode(text):
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    """The bytes of a base64url text. Each has one text: another one would be another receipt for a list of used texts."""
+    decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    if base64.urlsafe_b64encode(decoded).decode().rstrip("=") != text:
+        raise ValueError("no base64url, or another text of the same bytes")
+    return decoded
 
 
 def number(text):

@@ -56,6 +56,24 @@ interface Call {
   readonly more?: Partial<typeof trust>;
 }
 
+/** Texts of the same bytes as a receipt: other unused bits in its last letter, padding, line ends. */
+function otherTexts(receipt: string): readonly string[] {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const last = letters.charAt(letters.indexOf(receipt.slice(-1)) + 1);
+  const texts = [
+    `${receipt.slice(0, -1)}${last}`,
+    `${receipt}==`,
+    `${receipt}\n`,
+    receipt.replace(/(.{9})$/, '\r\n$1'),
+  ];
+  const signature = receipt.slice(receipt.lastIndexOf('.') + 1);
+  for (const text of texts) {
+    const other = text.slice(text.lastIndexOf('.') + 1);
+    if (!Buffer.from(other, 'base64url').equals(Buffer.from(signature, 'base64url'))) throw new Error('other bytes');
+  }
+  return texts;
+}
+
 async function calls(): Promise<readonly Call[]> {
   const claims = await claimsFor(args);
   const good = signed(claims);
@@ -79,6 +97,7 @@ async function calls(): Promise<readonly Call[]> {
     { receipt: `${head}.${payload}.` },
     { receipt: `${head}.${payload}` },
     { receipt: `${good}.AA` },
+    ...otherTexts(signed(await claimsFor(args))).map((receipt) => ({ receipt })),
     { receipt: 'null' },
     { receipt: `${head}.${encode(JSON.stringify({ ...claims, aud: 'pay_all' }))}.${signature}` },
     { receipt: await of({ iss: 'https://other.example' }) },

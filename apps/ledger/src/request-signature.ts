@@ -57,6 +57,9 @@ interface DetachedJws {
 
 function readDetached(text: string): DetachedJws | undefined {
   const [, encoded = '', signature = ''] = /^([\w-]+)\.\.([\w-]+)$/.exec(text) ?? [];
+  // Attack: another text of the same bytes.
+  if (![encoded, signature].every((part) => Buffer.from(part, 'base64url').toString('base64url') === part))
+    return undefined;
   try {
     const header: unknown = JSON.parse(Buffer.from(encoded, 'base64url').toString());
     if (typeof header !== 'object' || header === null) return undefined;

@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -52,7 +53,7 @@ func Verify(receipt string, arguments json.RawMessage, trust Trust, used map[str
 	if len(parts) != 3 {
 		return "malformed-receipt"
 	}
-	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
+	signature, err := decode(parts[2])
 	if err != nil || len(signature) != ed25519.SignatureSize {
 		return "malformed-receipt"
 	}
@@ -65,7 +66,7 @@ func Verify(receipt string, arguments json.RawMessage, trust Trust, used map[str
 		return "bad-signature"
 	}
 	var found claims
-	payload, err := base64.RawURLEncoding.Strict().DecodeString(parts[1])
+	payload, err := decode(parts[1])
 	if err != nil || json.Unmarshal(payload, &found) != nil {
 		return "malformed-receipt"
 	}
@@ -86,6 +87,16 @@ func Verify(receipt string, arguments json.RawMessage, trust Trust, used map[str
 	}
 	used[found.ID] = true
 	return "valid"
+}
+
+// decode returns the bytes of a base64url text. Each has one text: another one would be another receipt for a list of used
+// texts. The decoder alone skips line ends.
+func decode(text string) ([]byte, error) {
+	bytes, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil && base64.RawURLEncoding.EncodeToString(bytes) != text {
+		err = errors.New("another text of the same bytes")
+	}
+	return bytes, err
 }
 
 func keyOf(header string, keys []Key) ed25519.PublicKey {

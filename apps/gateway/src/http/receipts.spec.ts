@@ -257,6 +257,10 @@ describe('an introspection', () => {
     // A token of another tenant learns nothing, and neither does a guess.
     expect(await ask(receipt, 'other')).toEqual(inactive);
     expect(await ask(`${receipt.slice(0, -8)}AAAAAAAA`)).toEqual(inactive);
+    // Other texts of the same bytes: padding, and the bits of the last letter that say nothing.
+    expect(await ask(`${receipt}==`)).toEqual(inactive);
+    const unused = { A: 'B', Q: 'R', g: 'h', w: 'x' }[receipt.slice(-1)] ?? '';
+    expect(await ask(receipt.slice(0, -1) + unused)).toEqual(inactive);
     const body = { attempt: 1, status: 'succeeded', output: 1 };
     await api.send('POST', `/v1/tool-calls/${callId}/outcome`, { as: 'worker', body });
     expect(await ask(receipt)).toEqual(inactive);

@@ -25,7 +25,8 @@ export function createSignInSeal(secret: Uint8Array, randomBytes: (count: number
     },
     open: (sealed) => {
       const bytes = Buffer.from(sealed, 'base64url');
-      if (bytes.length < ivBytes + tagBytes) return undefined;
+      // Attack: another text of the same bytes.
+      if (bytes.length < ivBytes + tagBytes || bytes.toString('base64url') !== sealed) return undefined;
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
       decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
       try {
