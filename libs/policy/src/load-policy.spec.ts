@@ -163,6 +163,15 @@ surprise: true
     ['autoApprovedTools: [{ tools: [a], when: x }]', 'autoApprovedTools.0.when: is not a key of this file'],
     ['defaults: { fourEyes: "yes" }', 'defaults.fourEyes: must be true or false, not text'],
     ['defaults:', 'defaults: must be an object, not empty'],
+    ['defaults: { batch: some }', 'defaults.batch: must be "independent" or "sequential"'],
+    [
+      'defaults: { batch: any-asks-all }',
+      'defaults.batch: must be "independent" or "sequential". Write "batch: any-asks-all" into the "require" of each rule that asks about the whole step',
+    ],
+    [
+      'defaults: { batch: all-or-nothing }',
+      'defaults.batch: must be "independent" or "sequential". Write "batch: all-or-nothing" into the "require" of each rule that asks about the whole step',
+    ],
     ['quotas: { pendingPerAgent: 0 }', 'quotas.pendingPerAgent: must be at least 1'],
     ['approvers: [{ groups: [ops] }]', 'approvers.0.id: is missing: it must be text'],
     ['approvers: [{ id: a, groups: ops }]', 'approvers.0.groups: must be a list, not text'],

@@ -13,6 +13,13 @@ import { rulesSchema } from './rule-schema.js';
 import { quotasSchema, toQuotas } from './quotas.js';
 import type { Quotas } from './quotas.js';
 
+/** The other modes bind the calls of a step to the rule that says so: without a rule they would have no name. */
+function batchWords({ input }: z.core.$ZodRawIssue): string | undefined {
+  if (input !== 'any-asks-all' && input !== 'all-or-nothing') return undefined;
+  const remedy = `Write "batch: ${input}" into the "require" of each rule that asks about the whole step`;
+  return `must be "independent" or "sequential". ${remedy}`;
+}
+
 /** The policy file, version 1: the keys that this version understands. */
 export const policyFileSchema = z
   .strictObject({
@@ -29,7 +36,7 @@ export const policyFileSchema = z
         fourEyes: z.boolean().optional(),
         allowedDecisions: z.array(z.enum(decisionTypes)).min(1).optional(),
         businessHours: hoursSchema.optional(),
-        batch: z.enum(['independent', 'sequential']).optional(),
+        batch: z.enum(['independent', 'sequential'], { error: batchWords }).optional(),
       })
       .optional(),
     rules: rulesSchema.optional(),

@@ -9,8 +9,8 @@ export interface WaitOptions<C = unknown> {
   /** Stops the waiting, with its reason as the error. Tools that run go on. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Returns the current state when the time is over; 0 does not wait. Throws `unreachable` if the server has not responded
-   * by then, and after 5 s at the earliest to a request. Default: no limit.
+   * Returns the current state when the time is over. 0 looks once: it starts what may run, and does not wait for it. Throws
+   * `unreachable` if the server has not responded by then, and after 5 s at the earliest. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
 }

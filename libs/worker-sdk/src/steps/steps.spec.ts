@@ -52,7 +52,8 @@ describe('a time limit', () => {
     [5000, (worker) => worker.run(step, { timeoutMs: 0 })],
     [5000, (worker) => worker.resume(state, { timeoutMs: 40 })],
     [5000, (worker) => worker.restore(runId, { timeoutMs: 40 })],
-    [40, (worker) => worker.wait(state, { timeoutMs: 40 })],
+    [5000, (worker) => worker.wait(state, { timeoutMs: 40 })],
+    [5000, (worker) => worker.wait(state, { timeoutMs: 0 })],
   ];
 
   it('also counts while the server is away, and a request has 5 s at least', async () => {
@@ -72,6 +73,29 @@ describe('a time limit', () => {
   it('of 0 is for the wait alone: the request is made', async () => {
     const { worker } = setUp();
     await expect(worker.step(step, { timeoutMs: 0 })).resolves.toMatchObject({ state: { runId } });
+  });
+
+  it('of 0 looks once, and returns what has its result', async () => {
+    const { worker, countersign } = setUp();
+    const asked = { toolCallId: 'f', toolName: 'fill', arguments: { n: 1 } };
+    const first = await worker.step({ runId, toolCalls: [...step.toolCalls, asked] });
+    const now = { timeoutMs: 0 };
+    const known = { results: [{ status: 'succeeded' }], stopReason: 'awaiting_approval' };
+    expect([await worker.wait(first.state, now), await worker.resume(first.state, now)]).toMatchObject([known, known]);
+    countersign.deny('f');
+    expect(await worker.wait(first.state, now)).toMatchObject({
+      ...{ stopReason: null, results: [{ status: 'succeeded' }, { status: 'denied' }] },
+    });
+  });
+
+  it('of 0 starts what may run, and does not wait for it', async () => {
+    const gate = Promise.withResolvers<string>();
+    const slow = gateTool({ name: 'work', inputSchema: z.strictObject({}), execute: () => gate.promise });
+    const { worker } = setUp({ tools: [slow] });
+    const begun = await worker.run(step, { timeoutMs: 0 });
+    expect(begun).toMatchObject({ results: [], stopReason: 'awaiting_execution' });
+    gate.resolve('done');
+    expect(await worker.wait(begun.state)).toMatchObject({ results: [{ output: 'done' }] });
   });
 });
 

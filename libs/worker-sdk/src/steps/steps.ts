@@ -115,9 +115,11 @@ export function createSteps(ports: StepPorts): Steps {
     return session.views.size === 0 ? undefined : answer(session);
   };
   const wait = async (state: RunState, limits: StateOptions = {}): Promise<StepOutcome> => {
-    const outcome = await follow(stateOf(ports, state, limits), limits);
+    const { timeoutMs = Infinity } = limits;
+    const outcome = timeoutMs === 0 ? undefined : await follow(stateOf(ports, state, limits), limits);
     if (outcome !== undefined) return outcome;
-    throw noResponse(url, limits);
+    if (timeoutMs >= requestMsMin) throw noResponse(url, limits);
+    return resume(state, { ...limits, timeoutMs: 0 });
   };
   const run = async (asked: Step, limits: RunOptions = {}): Promise<StepOutcome> => {
     const limitsNow = createCountdown(clock, limits);
