@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ type Decision struct {
 	Deny string
 }
 
-// Decide allows a call, asks people, or denies it. Its result must depend on the arguments alone. An error asks.
+// Decide allows a call, asks people, or denies it. Its result must depend on the arguments alone. An error or a panic asks.
 type Decide func(ctx context.Context, arguments json.RawMessage) (Decision, error)
 
 // The rule id of a call that the code of the agent denied.
@@ -25,7 +26,7 @@ func (c Call) Judged(ctx context.Context) Call {
 	if c.Decide == nil {
 		return c
 	}
-	decision, err := c.Decide(ctx, c.Arguments)
+	decision, err := c.decided(ctx)
 	switch {
 	case err != nil:
 		c.NeedsApproval, c.Reason = true, "The check of "+c.ToolName+" failed ("+err.Error()+"), so a person must agree."
@@ -35,6 +36,16 @@ func (c Call) Judged(ctx context.Context) Call {
 		c.NeedsApproval = true
 	}
 	return c
+}
+
+// decided returns what the code says. One odd call of a model must not end the process, so a panic is an error.
+func (c Call) decided(ctx context.Context) (decision Decision, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	return c.Decide(ctx, c.Arguments)
 }
 
 // denial returns the reason for which the code denies other arguments of the call; empty: it does not.

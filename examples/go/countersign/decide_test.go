@@ -19,6 +19,8 @@ func noNewYork(_ context.Context, arguments json.RawMessage) (Decision, error) {
 		return Decision{Ask: true}, nil
 	case strings.Contains(text, "error"):
 		return Decision{Allow: true}, errors.New("offline")
+	case strings.Contains(text, "panic"):
+		panic("no such city")
 	case strings.Contains(text, "nothing"):
 		return Decision{}, nil
 	}
@@ -28,6 +30,7 @@ func noNewYork(_ context.Context, arguments json.RawMessage) (Decision, error) {
 func TestCodeAllowsAsksOrDeniesAndAsksWhenItFails(t *testing.T) {
 	for city, expected := range map[string]Call{
 		"Rome": {}, "Boston": {NeedsApproval: true}, "New York": {Deny: "no travel to New York"},
+		"panic":   {NeedsApproval: true, Reason: "The check of travel failed (panic: no such city), so a person must agree."},
 		"nothing": {NeedsApproval: true}, "error": {NeedsApproval: true, Reason: "The check of travel failed (offline), so a person must agree."},
 	} {
 		call := Call{ToolName: "travel", Arguments: json.RawMessage(`{"city":"` + city + `"}`), Decide: noNewYork}

@@ -137,8 +137,7 @@ final class Runner
         try {
             $output = $tool->run($claim->arguments, $execution);
         } catch (Throwable $error) {
-            $message = json_decode((string) json_encode($error->getMessage(), JSON_INVALID_UTF8_SUBSTITUTE));
-            return ['status' => 'failed', 'error' => ['code' => 'tool-error', 'name' => $error::class, 'message' => $message]];
+            return ['status' => 'failed', 'error' => ['code' => 'tool-error', 'name' => $error::class, 'message' => Faults::text($error->getMessage())]];
         }
         try {
             Json::canonical($output);

@@ -6,7 +6,6 @@ namespace Countersign;
 
 use Closure;
 use InvalidArgumentException;
-use Throwable;
 
 /** A tool of the agent, behind the gate. */
 final class Tool
@@ -19,9 +18,10 @@ final class Tool
      * @param ?callable(array<string, mixed>, Execution): mixed $execute gets the arguments that were approved. Null: the user's client
      *   executes the tool, and you pass its output to `Client::submitOutput`
      * @param bool|callable(array<string, mixed>, ApprovalContext): bool $needsApproval whether the agent asks for an approval. The policy
-     *   of the ledger may ask in any case. A function that throws or returns no bool asks
+     *   of the ledger may ask in any case. A function asks if it throws, if PHP raises a warning, notice or deprecation in it, or if it
+     *   returns no bool
      * @param array<string, mixed>|object|null $schema JSON Schema of the arguments
-     * @param ?callable(array<string, mixed>): string $approvalPrompt says to people what this call does
+     * @param ?callable(array<string, mixed>): string $approvalPrompt says to people what this call does. One that fails says nothing
      * @param array<string, mixed> $more members of each call, in the words of `POST /v1/tool-calls`: `reason`, `expiresInMs`, `labels` …
      */
     public function __construct(
@@ -67,8 +67,7 @@ final class Tool
             $call['needsApproval'] = true;
         }
         $reason = $why ?? $call['reason'] ?? null;
-        $prompt = $this->approvalPrompt === null ? null : ($this->approvalPrompt)($input);
-        return Call::normal([...$call, 'reason' => $reason, 'description' => $prompt ?? $call['description'] ?? null]);
+        return Call::normal([...$call, 'reason' => $reason, 'description' => $this->prompt($input) ?? $call['description'] ?? null]);
     }
 
     /** @internal Runs the tool. */
@@ -89,12 +88,22 @@ final class Tool
         if (is_bool($this->needsApproval)) {
             return [$this->needsApproval, null];
         }
-        try {
-            $answer = ($this->needsApproval)($input, $context);
-            $why = is_bool($answer) ? null : "The check of {$this->name} returned no bool, so a person must agree.";
-            return [$answer !== false, $why];
-        } catch (Throwable $error) {
-            return [true, "The check of {$this->name} failed ({$error->getMessage()}), so a person must agree."];
-        }
+        [$answer, $fault] = Faults::in(fn () => ($this->needsApproval)($input, $context));
+        return match (true) {
+            $fault !== null => [true, "The check of {$this->name} failed ($fault), so a person must agree."],
+            is_bool($answer) => [$answer, null],
+            default => [true, "The check of {$this->name} returned no bool, so a person must agree."],
+        };
+    }
+
+    /**
+     * Returns what the tool says to people. It is for their comfort: without it they still see the tool and its arguments.
+     *
+     * @param array<string, mixed> $input
+     */
+    private function prompt(array $input): ?string
+    {
+        [$text, $fault] = $this->approvalPrompt === null ? [null, null] : Faults::in(fn () => ($this->approvalPrompt)($input));
+        return $fault === null && is_string($text) ? $text : null;
     }
 }

@@ -50,6 +50,46 @@ test('needsApproval is a bool or a function, and a function that fails asks', fu
     same([true, 'The check of write failed (broken), so a person must agree.'], $asks(fn () => throw new Exception('broken')));
 });
 
+test('a needsApproval function in which PHP raises anything asks, and error handling stays as it was', function () {
+    $judged = function (callable $needsApproval, array $arguments = []): array {
+        $call = (new Tool('pay', fn () => null, $needsApproval, approvalPrompt: fn (array $input) => "Pay {$input['amount']}"))
+            ->call($arguments, new ApprovalContext('run', 'c1'));
+        return [$call['needsApproval'] ?? false, $call['reason'] ?? null, $call['description'] ?? null];
+    };
+    $asks = fn (string $why) => [true, "The check of pay failed ($why), so a person must agree.", null];
+    $seen = [];
+    $handlers = [
+        null,
+        function (int $level, string $message) use (&$seen): bool {
+            $seen[] = $message;
+            return true;
+        },
+        fn (int $level, string $message) => throw new ErrorException($message),
+    ];
+    foreach ($handlers as $handler) {
+        set_error_handler($handler);
+        $shown = ini_set('display_errors', '0');
+        try {
+            same($asks('Undefined array key "amount"'), $judged(fn (array $input) => $input['amount'] > 1000));
+            same($asks('Undefined array key "amount"'), $judged(fn (array $input) => @$input['amount'] > 1000));
+            same($asks('old'), $judged(fn () => trigger_error('old', E_USER_DEPRECATED) && false));
+            same($asks('broken'), $judged(fn () => throw new Exception('broken')));
+            same($asks("a\u{FFFD}b"), $judged(fn () => throw new Exception("a\xFFb")));
+            same($asks('error handlers were left or taken away'), $judged(fn () => restore_error_handler() && false));
+            same($asks('error handlers were left or taken away'), $judged(fn () => set_error_handler(fn () => true) && false));
+            $inner = fn () => $judged(fn (array $input) => $input['amount'] > 1000)[0] && false;
+            same($asks('Undefined array key "amount"'), $judged($inner));
+            same([false, null, 'Pay 5'], $judged(fn (array $input) => $input['amount'] > 1000, ['amount' => 5]));
+            same($handler, set_error_handler(null));
+            restore_error_handler();
+        } finally {
+            ini_set('display_errors', $shown);
+            restore_error_handler();
+        }
+    }
+    same('Undefined array key "amount"', $seen[0]);
+});
+
 test('a problem becomes the exception of its status', function () {
     $of = fn (int $status, string $code) => CountersignException::of($status, (object) ['code' => $code, 'detail' => 'why', 'type' => "/problems/$code"], 'http://x');
     same([ConflictException::class, ForbiddenException::class, ExpiredException::class], array_map(get_class(...), [$of(409, 'already-voted'), $of(403, 'own-request'), $of(410, 'expired')]));
