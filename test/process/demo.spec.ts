@@ -204,6 +204,7 @@ test('the commands of curl.md do what they say', async () => {
 test('the commands of the guide to plain HTTP do what they say', async () => {
   expect(await typed('docs/http.md')).toEqual([
     ...['awaiting_approval', 'approved', 'approved', '1', 'the digest is right', '1', 'succeeded'],
+    ...['succeeded', 'succeeded', 'already-settled'],
     ...['already-settled', 'tool-call-mismatch'],
   ]);
 });

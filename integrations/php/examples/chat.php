@@ -1,65 +1,73 @@
 <?php
 
-// The two phases of a chat without a state, as Prism has them: `php chat.php RUN USER < messages.json` prints the new messages.
-// COUNTERSIGN_TOKEN has the roles agent and front-end, COUNTERSIGN_RESOLVER_TOKEN has resolver.
+// The two phases of a chat without a state, as Prism has them. The page of a signed-in user posts its messages to
+// `php -S 127.0.0.1:8080 chat.php`. COUNTERSIGN_TOKEN has the roles agent and front-end, COUNTERSIGN_RESOLVER_TOKEN has resolver.
 
 declare(strict_types=1);
 
 use Countersign\{ApprovalResponse, Client, FrontEnd, Gate, Tool};
-use Countersign\Exception\ConflictException;
+use Countersign\Exception\CountersignException;
 
 require is_file('vendor/autoload.php') ? 'vendor/autoload.php' : __DIR__ . '/../autoload.php';
 
-[, $conversation, $user] = $argv;
+// The user and the conversation are those of your own session, never of the request of a browser.
+session_start();
+if (!isset($_SESSION['user'], $_SESSION['conversation']) || ($_SERVER['CONTENT_TYPE'] ?? '') !== 'application/json') {
+    http_response_code(403); // nobody is signed in, or it may be the form of another site
+    exit;
+}
+$messages = json_decode(file_get_contents('php://input'), true);
+
 $url = getenv('COUNTERSIGN_URL') ?: 'http://127.0.0.1:7400';
 $client = new Client($url, getenv('COUNTERSIGN_TOKEN'), getenv('COUNTERSIGN_RESOLVER_TOKEN'));
-$messages = json_decode(stream_get_contents(STDIN), true);
-
 $gate = new Gate($client, agentId: 'support-desk', tools: [
-    // ->requiresApproval(fn (array $args): bool => $args['amount'] > 1000)
-    new Tool('transfer', fn (array $args) => "sent {$args['amount']}", needsApproval: fn (array $args) => $args['amount'] > 1000),
+    new Tool(
+        'transfer',
+        fn (array $args) => "sent {$args['amount']}",
+        needsApproval: fn (array $args) => $args['amount'] > 1000, // ->requiresApproval(fn (array $args): bool => …)
+        schema: ['type' => 'object', 'properties' => ['amount' => ['type' => 'number']], 'required' => ['amount']],
+    ),
     new Tool('get_location', null), // ->clientExecuted()
 ]);
 
-// Phase 2: the answers of the user go to the ledger, in the user's own name. A forged `approved` approves nothing, and with its digest an
-// answer is about what the user saw: if something else is asked by now, it is refused, and phase 1 has the new request.
-$last = end($messages);
-$person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $user, groups: ['support']);
+// Both phases: the calls of the last assistant message. Calls that ran before have their recorded results.
+$turn = array_key_last(array_filter($messages, fn (array $message) => $message['role'] === 'assistant'));
+$calls = [];
+foreach ($messages[$turn]['toolCalls'] as $number => $call) {
+    $id = "{$messages[$turn]['id']}/$number"; // stays the same when older messages are cut
+    $calls[] = ['toolCallId' => $id, 'toolName' => $call['name'], 'arguments' => $call['arguments']];
+}
+$step = $gate->step($_SESSION['conversation'], $calls);
+
+// Phase 2: the next message has the user's answers, and the outputs of the calls that the page executed.
 $refused = [];
-foreach ($last['toolApprovalResponses'] ?? [] as $answer) {
-    try {
-        $response = new ApprovalResponse($answer['approvalId'], $answer['approved'], $answer['reason'] ?? null, digest: $answer['digest'] ?? '');
-        $person->respond($response, key: hash('sha256', json_encode([$user, $answer]))); // a browser may send it again
-    } catch (ConflictException $error) {
-        if ($error->problem !== 'digest-mismatch') {
-            throw $error;
+if ($turn !== array_key_last($messages)) {
+    $sent = end($messages) + ['toolApprovalResponses' => [], 'toolResults' => []];
+    $answers = array_column($sent['toolApprovalResponses'], null, 'approvalId');
+    $person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $_SESSION['user'], groups: ['support']);
+    foreach ($step->pendingApprovals() as $request) {
+        $answer = $answers[$request->approvalId] ?? null;
+        try {
+            $answer === null
+                ? $client->cancel($request->callId, 'the user did not respond, so it counts as denied')
+                : $person->respond(new ApprovalResponse($request->approvalId, ($answer['approved'] ?? false) === true, $answer['reason'] ?? null, digest: $answer['digest'] ?? ''));
+        } catch (CountersignException $error) {
+            $refused[$request->approvalId] = $error->problem; // such as `already-resolved`: another person was faster
         }
-        $refused[$answer['approvalId']] = 'What is asked has changed. Please look again.';
     }
+    $step = $gate->submitOutputs(
+        $step,
+        array_column($sent['toolResults'], 'result', 'toolCallId'),
+        array_column($sent['toolResults'], 'error', 'toolCallId'),
+    );
 }
 
-// Both phases: the calls of the last assistant message. Calls that ran before have their recorded results.
-$assistants = array_filter($messages, fn (array $message) => $message['role'] === 'assistant');
-$turn = array_key_last($assistants);
-$calls = array_map(fn (array $call) => [
-    'toolCallId' => "$turn/{$call['id']}", // the ids of some models repeat in a conversation
-    'toolName' => $call['name'],
-    'arguments' => $call['arguments'],
-], $assistants[$turn]['toolCalls']);
-$step = $gate->step($conversation, $calls);
-
-// Phase 1 ends here, with requests for the client.
+// For the page. Where `stopReason` is null, each call has its result: the next request to the model has them.
+$clientCall = fn (object $call) => ['toolCallId' => $call->toolCallId, 'toolName' => $call->toolName, 'arguments' => $call->arguments];
 echo json_encode([
-    'toolApprovalRequests' => array_map(
-        fn ($request) => [
-            'approvalId' => $request->approvalId,
-            'toolCallId' => $request->toolCallId,
-            'digest' => $request->digest, // it comes back with the answer
-            'text' => $request->text(),
-        ],
-        $step->pendingApprovals(),
-    ),
+    'toolApprovalRequests' => array_map(fn ($request) => [...$request->toArray(), 'text' => $request->text()], $step->pendingApprovals()),
+    'clientCalls' => array_map($clientCall, $step->clientCalls()),
+    'toolResults' => (object) array_map(fn ($result) => $result->text, $step->results()),
     'refused' => (object) $refused,
-    'toolResults' => array_map(fn ($result) => $result->text, $step->results()),
     'stopReason' => $step->stopReason()?->value,
-], JSON_UNESCAPED_SLASHES), "\n";
+], JSON_THROW_ON_ERROR), "\n";

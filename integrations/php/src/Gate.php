@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Countersign;
 
+use Countersign\Exception\ConflictException;
 use Countersign\Exception\CountersignException;
 use Countersign\Exception\InvalidRequestException;
 use InvalidArgumentException;
@@ -89,12 +90,40 @@ final class Gate
      */
     public function resume(Step|array $step, int $waitMs = 0): Step
     {
-        $step = $step instanceof Step ? $step : Step::fromArray($step, $this->client);
+        // A step in memory is as old as a stored one: its calls are read again.
+        $step = Step::fromArray($step instanceof Step ? $step->toArray() : $step, $this->client);
         if ($step->agentId !== $this->agentId) {
             throw new InvalidArgumentException("The state is no step of the agent {$this->agentId}.");
         }
         $this->proveMayClaim();
         return $this->finished($step, $waitMs);
+    }
+
+    /**
+     * Submits what the user's client sent for its calls of a step, and goes on with the step. Only calls that the client may execute now
+     * are taken, and the first output of each: a browser may send anything, and send it twice.
+     *
+     * @param array<string, mixed> $outputs by toolCallId
+     * @param array<string, string> $errors why the client could not execute a call, by toolCallId
+     */
+    public function submitOutputs(Step $step, array $outputs, array $errors = []): Step
+    {
+        foreach ($step->clientCalls() as $call) {
+            $id = $call->toolCallId;
+            try {
+                if (array_key_exists($id, $outputs)) {
+                    $this->client->submitOutput($call->callId, $outputs[$id]);
+                } elseif (isset($errors[$id])) {
+                    $this->client->submitError($call->callId, $errors[$id]);
+                }
+            } catch (ConflictException $error) {
+                // It has an output or was cancelled since the step was read.
+                if (!in_array($error->problem, ['already-settled', 'not-approved'], true)) {
+                    throw $error;
+                }
+            }
+        }
+        return $this->resume($step);
     }
 
     /** Runs what may run. */

@@ -168,12 +168,24 @@ test('a request shows all that its approval approves', function () use ($client,
     same([['support-desk#ada', 'support-desk#ben'], "then\nask BOB"], [$ran->decidedBy, $ran->instruction]);
 });
 
-test('the user\'s client executes a call, and submits its output', function () use ($client, $run) {
-    $gate = new Gate($client, 'php-agent', [new Tool('ask_location', null)]);
-    $step = $gate->step($run(), [['toolCallId' => 'c1', 'toolName' => 'ask_location', 'arguments' => []]]);
-    same(StopReason::AwaitingClient, $step->stopReason());
-    $client->submitOutput($step->clientCalls()[0]->callId, ['city' => 'Bern']);
-    same('{"city":"Bern"}', $gate->resume($step->toArray())->results()['c1']->text);
+test('the user\'s client executes a call, and submits its output', function () use ($client, $run, $kim) {
+    $gate = new Gate($client, 'php-agent', [new Tool('ask_location', null), new Tool('ask_contact', null, true)]);
+    $call = fn (string $id, string $name) => ['toolCallId' => $id, 'toolName' => $name, 'arguments' => []];
+    $calls = [$call('c1', 'ask_location'), $call('c2', 'ask_location'), $call('c3', 'ask_contact')];
+    $step = $gate->step($runId = $run(), $calls);
+    $waiting = fn ($step) => array_map(fn ($call) => $call->toolCallId, $step->clientCalls());
+    same([['c1', 'c2'], StopReason::AwaitingApproval], [$waiting($step), $step->stopReason()]);
+    // A browser may send an output too early, for another call, or twice.
+    $sent = ['c1' => ['city' => 'Bern'], 'c3' => 'too early', 'c4' => 'none'];
+    $stale = $step;
+    $step = $gate->submitOutputs($step, $sent, ['c2' => 'the user said no']);
+    same([[], ['c1' => '{"city":"Bern"}', 'c2' => 'the user said no']], [$waiting($step), array_map(fn ($result) => $result->text, $step->results())]);
+    same(['succeeded', 'failed'], array_column($gate->submitOutputs($stale, ['c1' => 'other', 'c2' => 'other'])->results(), 'status'));
+    $kim->respond(ApprovalResponse::to($step->pendingApprovals()[0], true));
+    $step = $gate->resume($step);
+    same([['c3'], StopReason::AwaitingClient], [$waiting($step), $step->stopReason()]);
+    $client->submitOutput($step->clientCalls()[0]->callId, 'kim@example.com');
+    same([null, 'kim@example.com'], [$gate->resume($step)->stopReason(), $gate->resume($step->toArray())->results()['c3']->text]);
 });
 
 test('a worker runs what is approved, and its tool can extend the lease', function () use ($client, $url, $workerToken, $run) {

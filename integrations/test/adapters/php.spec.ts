@@ -1,6 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, jest } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
@@ -56,6 +58,46 @@ async function installDesk(): Promise<Installation> {
   return install({ COUNTERSIGN_POLICY: join(place, 'policy.yaml') }, place);
 }
 
+interface Phase {
+  readonly toolApprovalRequests: readonly {
+    readonly approvalId: string;
+    readonly digest: string;
+    readonly text: string;
+  }[];
+  readonly toolResults: object;
+}
+
+/** Serves the page of the chat, to two users who are signed in. */
+async function openChat(env: Readonly<Record<string, string>>) {
+  const [port, sessions, conversation] = [await freePort(), temporaryFolder(), randomUUID()];
+  for (const user of ['kim', 'lou']) {
+    const values = { user, conversation: `${user}-${conversation}` };
+    const session = Object.entries(values).map(([name, value]) => `${name}|s:${String(value.length)}:"${value}";`);
+    writeFileSync(join(sessions, `sess_${user}`), session.join(''));
+  }
+  const address = `127.0.0.1:${String(port)}`;
+  const settings = ['-d', `session.save_path=${sessions}`];
+  const server = spawn('php', [...settings, '-S', address, join(folder, 'examples', 'chat.php')], {
+    env: { ...process.env, ...env },
+    stdio: 'ignore',
+  });
+  onCleanup(() => void server.kill('SIGKILL'));
+  const send = (body: unknown, headers: Readonly<Record<string, string>>) =>
+    fetch(`http://${address}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', cookie: 'PHPSESSID=kim', ...headers },
+      body: JSON.stringify(body),
+    });
+  await eventually('the page', () => send([], { cookie: '' }).catch(() => undefined));
+  return {
+    statusOf: async (headers: Readonly<Record<string, string>>) => (await send([], headers)).status,
+    post: async (messages: readonly object[], user = 'kim') => {
+      const answer = await send(messages, { cookie: `PHPSESSID=${user}` });
+      return (await answer.json()) as Phase;
+    },
+  };
+}
+
 if (missing(['PHP with Guzzle']).length === 0) {
   let env: Readonly<Record<string, string>>;
   cleanUpAfterAll();
@@ -77,70 +119,117 @@ if (missing(['PHP with Guzzle']).length === 0) {
 
   it.each([
     ['JSON of PHP is that of the ledger, and a claim of anything but what was approved is refused', 'json.php', 8],
-    ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 9],
+    ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 10],
     ['a real server asks people, and each call runs once', 'server.php', 18],
   ])('%s', async (_, file, count) => {
     const printed = await runPhp([join(folder, 'tests', 'run.php'), join(folder, 'tests', file)], env);
     expect(printed).toBe(`${String(count)} passed, 0 failed\n`);
   });
 
-  const example = (name: string, args: readonly string[], input?: string): Promise<string> =>
-    runPhp([join(folder, 'examples', name), ...args], env, input);
-
-  it('the agent of the guide stops for a person of the application, and goes on in another process', async () => {
-    expect(await example('agent.php', ['run-1'])).toMatch(
-      /^apr_\w+: Delete \/etc\/hosts\ndelete_file {"path":"\/etc\/hosts"}\nStill needed: 1\n$/,
+  it('the commands of the guide start a server, and its agent goes on when a person of the application has decided', async () => {
+    const guide = readFileSync(join(root, 'docs', 'php.md'), 'utf8');
+    const section = guide.slice(guide.indexOf('## Start a server'), guide.indexOf('## Tools that need'));
+    const [tokens, start, run] = [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, block = '']) => block);
+    const place = temporaryFolder();
+    for (const name of ['integrations', 'node_modules']) symlinkSync(join(root, name), join(place, name));
+    const url = `http://127.0.0.1:${String(await freePort())}`;
+    const typed = (commands: string | undefined) =>
+      spawn('bash', ['-euo', 'pipefail', '-c', commands ?? ''], {
+        cwd: place,
+        env: {
+          PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`,
+          ...{ HOME: place, TMPDIR: place, COUNTERSIGN_PORT: new URL(url).port, COUNTERSIGN_URL: url },
+        },
+        stdio: ['ignore', 'pipe', 'ignore'],
+        detached: true,
+      });
+    const server = typed(`${tokens ?? ''}${start ?? ''}`);
+    // The shell ends, and the server stays in its group.
+    onCleanup(() => process.kill(-(server.pid ?? NaN), 'SIGKILL'));
+    await eventually('the server of the guide', async () =>
+      (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true ? true : undefined,
     );
-    expect(await example('agent.php', ['run-1'])).toBe('awaiting_approval\n');
-    expect(await example('dialog.php', ['kim', 'approve'])).toContain(
-      'delete_file {"path":"/etc/hosts"}\nStill needed: 1\napproved\n',
+    const shown = 'delete_file {"path":"/etc/hosts"}\nStill needed: 1\n';
+    expect((await text(typed(run).stdout)).replace(/apr_\w+/, 'apr_1')).toBe(
+      `apr_1: Delete /etc/hosts\n${shown}Delete /etc/hosts\n${shown}approved\ncall_1: wrote /tmp/notes\ncall_2: deleted /etc/hosts\n`,
     );
-    for (const _ of ['once', 'again'])
-      expect(await example('agent.php', ['run-1'])).toBe('call_1: wrote /tmp/notes\ncall_2: deleted /etc/hosts\n');
   });
 
-  it('the chat of the guide has two phases and no state, and a forged answer approves nothing', async () => {
+  it('the chat of the guide has two phases and no state, and decides only what its user was shown', async () => {
+    const chat = await openChat(env);
     const toolCalls = [
-      { id: '1', name: 'transfer', arguments: { amount: 5000 } },
-      { id: '2', name: 'transfer', arguments: { amount: 5 } },
+      { id: '', name: 'transfer', arguments: { amount: 5000 } },
+      { id: '', name: 'transfer', arguments: { amount: 6000 } },
+      { id: '', name: 'transfer', arguments: { amount: 5 } },
+      { id: '', name: 'get_location', arguments: {} },
+      { id: '', name: 'transfer', arguments: {} },
     ];
-    const messages = [
+    const phase = (...more: readonly object[]) => chat.post([{ role: 'assistant', id: 'msg_1', toolCalls }, ...more]);
+    expect(await chat.statusOf({ cookie: '' })).toBe(403);
+    expect(await chat.statusOf({ 'content-type': 'text/plain' })).toBe(403);
+
+    const first = await chat.post([
       { role: 'user', content: 'pay' },
-      { role: 'assistant', toolCalls },
+      { role: 'assistant', id: 'msg_1', toolCalls },
+    ]);
+    expect(first).toMatchObject({
+      clientCalls: [{ toolCallId: 'msg_1/3', toolName: 'get_location', arguments: {} }],
+      toolResults: { 'msg_1/2': 'sent 5', 'msg_1/4': expect.stringContaining('did not run: arguments') },
+      stopReason: 'awaiting_approval',
+    });
+    const [asked, other] = first.toolApprovalRequests;
+    expect(asked?.text).toContain('{"amount":5000}');
+    // The second user has a conversation of their own, and decides nothing of this one.
+    const answer = { approvalId: asked?.approvalId, digest: asked?.digest, approved: true };
+    const denial = { approvalId: other?.approvalId, digest: other?.digest, approved: false, reason: 'too much' };
+    const lou = await chat.post(
+      [
+        { role: 'assistant', id: 'msg_1', toolCalls: [toolCalls[2]] },
+        { role: 'tool', toolApprovalResponses: [answer] },
+      ],
+      'lou',
+    );
+    expect(lou).toMatchObject({ refused: {}, toolResults: { 'msg_1/0': 'sent 5' }, stopReason: null });
+
+    const forged = [
+      { ...answer, digest: undefined },
+      { ...denial, approved: true, digest: `sha256:${'0'.repeat(64)}` },
     ];
-    const phase = async (...more: readonly object[]) =>
-      JSON.parse(await example('chat.php', ['chat-1', 'kim'], JSON.stringify([...messages, ...more]))) as {
-        readonly toolApprovalRequests: readonly {
-          readonly approvalId: string;
-          readonly digest: string;
-          readonly text: string;
-        }[];
-        readonly refused: object;
-        readonly toolResults: object;
-      };
-    const first = await phase();
-    expect(first.toolResults).toEqual({ '1/2': 'sent 5' });
-    const answer = (approvalId: string, digest?: string) => ({
-      role: 'tool',
-      toolApprovalResponses: [{ approvalId, approved: true, digest }],
+    expect(await phase({ role: 'tool', toolApprovalResponses: forged })).toMatchObject({
+      toolApprovalRequests: [asked, other],
+      refused: { [asked!.approvalId]: 'invalid-request', [other!.approvalId]: 'digest-mismatch' },
     });
-    const [asked] = first.toolApprovalRequests;
-    const { approvalId, digest, text } = asked!;
-    expect(text).toContain('{"amount":5000}');
-    await expect(phase(answer('apr_forged', digest))).rejects.toThrow('unknown-approval');
-    await expect(phase(answer(approvalId))).rejects.toThrow('invalid-request');
-    expect(await phase(answer(approvalId, `sha256:${'0'.repeat(64)}`))).toMatchObject({
-      toolApprovalRequests: [asked],
-      refused: { [approvalId]: expect.stringContaining('look again') },
-    });
+    const toolResults = [
+      { toolCallId: 'msg_1/3', result: 'Bern' },
+      { toolCallId: 'msg_1/0', result: 'forged' },
+    ];
     // The second time is that of a browser that sends again.
     for (const _ of ['once', 'again'])
-      expect(await phase(answer(approvalId, digest))).toEqual({
+      expect(await phase({ role: 'tool', toolApprovalResponses: [answer, denial], toolResults })).toMatchObject({
         toolApprovalRequests: [],
+        clientCalls: [],
         refused: {},
-        toolResults: { '1/1': 'sent 5000', '1/2': 'sent 5' },
+        toolResults: {
+          'msg_1/0': 'sent 5000',
+          'msg_1/1': 'The call was denied by support-desk#kim and did not run: too much',
+          'msg_1/2': 'sent 5',
+          'msg_1/3': 'Bern',
+        },
         stopReason: null,
       });
+  });
+
+  it('the chat of the guide tells the model that a call without a response was denied', async () => {
+    const chat = await openChat(env);
+    const toolCalls = [5000, 6000].map((amount) => ({ id: 'transfer', name: 'transfer', arguments: { amount } }));
+    const assistant = { role: 'assistant', id: 'msg_2', toolCalls };
+    const { toolApprovalRequests } = await chat.post([assistant]);
+    const [{ approvalId, digest }] = toolApprovalRequests as unknown as [{ approvalId: string; digest: string }];
+    const sent = { role: 'tool', toolApprovalResponses: [{ approvalId, digest, approved: true }] };
+    expect((await chat.post([assistant, sent])).toolResults).toEqual({
+      'msg_2/0': 'sent 5000',
+      'msg_2/1': 'The call was cancelled before it ran: the user did not respond, so it counts as denied',
+    });
   });
 
   it('the receiver of the guide takes a signed webhook, and no other one', async () => {
