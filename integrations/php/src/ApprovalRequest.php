@@ -60,7 +60,11 @@ final class ApprovalRequest
     /** Returns all that an approval with this digest approves, in lines for people. */
     public function text(): string
     {
-        $lines = [self::line($this->description), self::line($this->toolName) . " {$this->argumentsJson}"];
+        // A call without a description is its own.
+        $lines = array_unique([self::line($this->description), self::line($this->toolName) . " {$this->argumentsJson}"]);
+        if ($this->reason !== null) {
+            $lines[] = 'Reason of the agent: ' . self::line($this->reason);
+        }
         if ($this->kind === 'answer') {
             $lines[] = "Answer of {$this->proposedBy} in place of the tool, which does not run: {$this->answerJson}";
         }

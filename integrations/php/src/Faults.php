@@ -15,16 +15,16 @@ final class Faults
 
     /**
      * Runs the code. Returns its result, and the first fault or null: an exception, or a warning, notice or deprecation, also after `@`.
-     * The application's own error handler gets each of them too.
+     * The application's own error handler gets each of them too; without one they go to the error log, and never into the page.
      *
      * @return array{mixed, ?string}
      */
     public static function in(Closure $code): array
     {
         [$result, $fault, $outer] = [null, null, null];
-        $handler = function (int $level, string $message, mixed ...$where) use (&$fault, &$outer): bool {
+        $handler = function (int $level, string $message, string $file, int $line) use (&$fault, &$outer): bool {
             $fault ??= $message;
-            return $outer !== null && $outer($level, $message, ...$where) !== false;
+            return $outer === null ? error_log("$message in $file on line $line") : $outer($level, $message, $file, $line) !== false;
         };
         $outer = set_error_handler($handler);
         try {

@@ -8,6 +8,9 @@ test('a request and a response survive an array and JSON', function () {
     $again = ApprovalRequest::fromArray(json_decode(json_encode($request->toArray()), true));
     same($request->toArray(), $again->toArray());
     same([ApprovalState::Pending, '2026-01-02T03:04:05.678Z', null], [$again->state, $again->toArray()['requestedAt'], $again->expiresAt]);
+    same("Delete /x\ndelete_file {}", $request->text());
+    $unnamed = ApprovalRequest::fromArray(['description' => 'delete_file {}', 'reason' => "odd\npath"] + $request->toArray());
+    same("delete_file {}\nReason of the agent: odd path", $unnamed->text());
     $response = ApprovalResponse::to($request, approved: false, reason: 'User denied', approvedBy: 'kim');
     same($response->toArray(), ApprovalResponse::fromArray(json_decode(json_encode($response->toArray()), true))->toArray());
     same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'shownDigest' => 'sha256:1'], $response->body());
@@ -57,7 +60,7 @@ test('a needsApproval function in which PHP raises anything asks, and error hand
         return [$call['needsApproval'] ?? false, $call['reason'] ?? null, $call['description'] ?? null];
     };
     $asks = fn (string $why) => [true, "The check of pay failed ($why), so a person must agree.", null];
-    $seen = [];
+    [$seen, $log] = [[], tempnam(sys_get_temp_dir(), 'log')];
     $handlers = [
         null,
         function (int $level, string $message) use (&$seen): bool {
@@ -68,7 +71,8 @@ test('a needsApproval function in which PHP raises anything asks, and error hand
     ];
     foreach ($handlers as $handler) {
         set_error_handler($handler);
-        $shown = ini_set('display_errors', '0');
+        $settings = ['display_errors' => ini_set('display_errors', '1'), 'error_log' => ini_set('error_log', $log)];
+        ob_start();
         try {
             same($asks('Undefined array key "amount"'), $judged(fn (array $input) => $input['amount'] > 1000));
             same($asks('Undefined array key "amount"'), $judged(fn (array $input) => @$input['amount'] > 1000));
@@ -83,11 +87,16 @@ test('a needsApproval function in which PHP raises anything asks, and error hand
             same($handler, set_error_handler(null));
             restore_error_handler();
         } finally {
-            ini_set('display_errors', $shown);
+            // A warning that became a question does not break the page that asks.
+            $printed = ob_get_clean();
+            array_map(ini_set(...), array_keys($settings), $settings);
             restore_error_handler();
         }
+        same('', $printed);
     }
     same('Undefined array key "amount"', $seen[0]);
+    same(1, preg_match('/Undefined array key "amount" in .*data.php on line \d+/', file_get_contents($log)));
+    unlink($log);
 });
 
 test('a problem becomes the exception of its status', function () {
