@@ -145,7 +145,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
       });
     const server = typed(`${tokens ?? ''}${start ?? ''}`);
     // The shell ends, and the server stays in its group.
-    onCleanup(() => process.kill(-(server.pid ?? NaN), 'SIGKILL'));
+    onCleanup(() => void process.kill(-(server.pid ?? NaN), 'SIGKILL'));
     await eventually('the server of the guide', async () =>
       (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true ? true : undefined,
     );
