@@ -1,4 +1,4 @@
-import type { Requirement } from '@countersign/contracts';
+import type { EventData, Requirement, Verdict } from '@countersign/contracts';
 import type { DigestFacts } from './digests.js';
 
 /** What the judge remembers of a request. */
@@ -14,8 +14,10 @@ export interface RequestFacts extends DigestFacts {
   readonly labels: Readonly<Record<string, string>>;
   /** The digest of tool and arguments, which a grant names; null where values are sealed. */
   readonly argumentsDigest: string | null;
-  /** It takes its turn in its run. */
-  readonly isSequential: boolean;
+  /** `sequential`: it takes its turn in its run. */
+  readonly batchMode: EventData<'ToolCallRequested'>['batchMode'];
+  /** The worker wants people asked. */
+  readonly needsApproval: boolean;
   readonly clientExecuted: boolean;
   readonly idempotent: boolean;
   /** The digests of what a card shows of the call and of its arguments; null where values are sealed. */
@@ -65,6 +67,8 @@ export interface ApprovalState {
   readonly approvalId: string;
   readonly round: number;
   readonly requestedBy: string;
+  /** The rule that asks. */
+  readonly judgedBy: Pick<Verdict, 'ruleId' | 'policyVersion'>;
   /** Digests of the words that people read; null: there are none. */
   readonly words: { readonly reason: string | null; readonly description: string | null };
   readonly isPending: boolean;

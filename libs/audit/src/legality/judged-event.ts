@@ -55,7 +55,18 @@ export type Unproven =
   | 'older-rules'
   | 'set-back'
   | 'outer-call'
-  | RightsUnproven;
+  | RightsUnproven
+  | PolicyUnproven;
+
+/** Why a verdict could not be compared with its policy, or not wholly. */
+export type PolicyUnproven =
+  | 'policy-condition'
+  | 'unread-policy'
+  | 'unplaced-policy'
+  | 'earlier-policy'
+  | 'wished'
+  | 'older-edit'
+  | 'asked-with-step';
 
 /** Why the rights of a person or a program could not be compared with the log of record. */
 export type RightsUnproven =

@@ -5,6 +5,9 @@ import { illegal, isIllegal } from './judged-event.js';
 import type { Illegal, JudgedEvent, Judgement, Unproven } from './judged-event.js';
 import { judgeBatch, judgeGrant, judgePlain, judgePolicy } from './other-streams.js';
 import { judgePasskeys } from './passkeys.js';
+import { judgeVerdict } from '../policy/judge-verdict.js';
+import { createPolicyRecord } from '../policy/policy-record.js';
+import type { LogScope } from '../policy/policy-record.js';
 import { judgeRights } from '../rights/judge-rights.js';
 import { createRightsRecord } from '../rights/record.js';
 import { graceMs } from '../rights/timeline.js';
@@ -31,12 +34,19 @@ export interface Legality {
  * one of the credential that it names, with the roles and the groups that the log of record gives the person; and that requests
  * and claims are of programs that may make them.
  */
-export function createLegality(streams: KnownStreams): Legality {
+export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog): Legality {
   const cited = new Set<string>();
   const recorded = new Set<string>();
   const rights = createRightsRecord();
+  const policies = createPolicyRecord(scope);
   let [newest, tenant] = [1, ''];
   const isSetBack = createSetBack();
+  /** The records take a legal event, whose verdict was compared with what they had before. */
+  const takeLegal = (event: JudgedEvent, state: StreamState | undefined): Judgement => {
+    const judgement = state?.kind === 'call' ? judgeVerdict(event, state, policies, streams) : nothing;
+    for (const record of [rights, policies]) record.take(event);
+    return judgement;
+  };
   const unrecordedPolicies = (): readonly string[] => [...cited].filter((version) => !recorded.has(version));
   return {
     judge: (event) => {
@@ -55,12 +65,13 @@ export function createLegality(streams: KnownStreams): Legality {
       ({ tenant } = event.metadata);
       notePolicies(event, cited, recorded);
       const ofPerson = judgeRights(event, rights, known?.state);
-      if (broken === undefined) rights.take(event);
+      const ofPolicy = broken === undefined ? takeLegal(event, known?.state) : nothing;
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
-        illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal],
+        illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal, ...ofPolicy.illegal],
         unproven: [
           ...unproven,
+          ...ofPolicy.unproven,
           ...optionally('leans-on-set-aside', isLeaning),
           ...optionally('older-rules', isOlder),
           ...ofPerson.unproven,
@@ -71,13 +82,17 @@ export function createLegality(streams: KnownStreams): Legality {
     setAside: (event) => {
       const misplaced = misplacedIn(streams.get(event.stream), event);
       streams.set(event.stream, { next: event.revision + 1, state: { kind: 'set-aside' } });
-      rights.lose(event);
+      for (const record of [rights, policies]) record.lose(event);
       return { illegal: misplaced, unproven: [] };
     },
     unrecordedPolicies,
     unknownPolicies: () => unrecordedPolicies().filter((version) => version !== builtInPolicyVersion(tenant)),
   };
 }
+
+/** Every event from the first one on, and no policy besides them. */
+const wholeLog: LogScope = { policies: [], isWhole: true };
+const nothing: Judgement = { illegal: [], unproven: [] };
 
 /** Attack: a change of rights is recorded with a time far ahead, so that what it ended counts until then. */
 function createSetBack(): (event: Pick<JudgedEvent, 'recordedAt'>) => boolean {

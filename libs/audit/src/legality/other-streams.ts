@@ -38,7 +38,7 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
   if (terms.tenant !== event.metadata.tenant) return illegal('stream', 'it is a grant of another tenant');
   const isProposed = event.type === 'GrantProposed';
   if (isProposed !== (terms.risk === 'high')) return illegal('grant', 'a grant of high risk waits for a second person');
-  const { createdBy, toolName, expiresAt, maxUses } = terms;
+  const { createdBy, toolName, risk, expiresAt, maxUses } = terms;
   const usesMax = Math.min(maxUses ?? grantUsesMax, grantUsesMax);
   return {
     kind: 'grant',
@@ -46,6 +46,7 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
     createdBy,
     confirmedBy: null,
     toolName,
+    risk,
     expiresAt,
     usesMax,
     callIds: [],

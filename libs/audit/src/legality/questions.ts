@@ -17,6 +17,7 @@ type Question = EventData<'ApprovalRequested'>;
 export function begin(event: JudgedEvent, call: CallState): Changed {
   const data = event.data as Question;
   const { approvalId, round, actionDigest, requirement, requestedBy, requestedAt, expiresAt } = data;
+  const { ruleId, policyVersion } = data.verdict;
   const broken = notNext(data, call) ?? notAsked(event, call);
   if (broken !== undefined) return broken;
   const by = { proposedBy: requestedBy, proposedAt: requestedAt };
@@ -29,6 +30,7 @@ export function begin(event: JudgedEvent, call: CallState): Changed {
     ...{ approvalId, round, requestedBy, isPending: true, firstDigest: actionDigest, number: 1 },
     ...{ proposal, lastRun: proposal, opened: [], escalations: 0, reminders: 0, votes: [], isTouched: false },
     words: { reason: textDigest(data.reason), description: textDigest(data.description) },
+    judgedBy: { ruleId, policyVersion },
   };
 }
 

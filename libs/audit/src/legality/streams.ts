@@ -1,3 +1,4 @@
+import type { GrantTerms } from '@countersign/contracts';
 import type { CallState } from './call-state.js';
 
 /** What the judge remembers of a grant. */
@@ -8,6 +9,8 @@ export interface GrantState {
   /** The second person; null: it needed none so far. */
   readonly confirmedBy: string | null;
   readonly toolName: string;
+  /** The highest risk of a rule that it may answer. */
+  readonly risk: GrantTerms['risk'];
   readonly expiresAt: string;
   readonly usesMax: number;
   readonly callIds: readonly string[];

@@ -15,7 +15,7 @@ type Asked = Pick<
 /** A sequential call waits for its turn before it is allowed, or people are asked. */
 export function queued(event: JudgedEvent, call: CallState): Illegal | CallState {
   const { verdict, question: asked } = event.data as Place;
-  if (!call.request.isSequential) return illegal('turn', 'the call takes no turns');
+  if (call.request.batchMode !== 'sequential') return illegal('turn', 'the call takes no turns');
   if (verdict.outcome !== (asked === null ? 'allow' : 'require')) {
     return illegal('verdict', 'its verdict does not fit what comes at its turn');
   }
@@ -59,8 +59,8 @@ export function notAskedAtTurn(call: CallState, asked: Asked): Illegal | undefin
 }
 
 /** Before its turn nothing happens to a sequential call, and at its turn what was recorded with its place. */
-function notAtTurn({ request: { isSequential }, queued: waits, isJudged }: CallState, now: QueuedState) {
-  if (!isSequential || (waits === null && isJudged)) return undefined;
+function notAtTurn({ request: { batchMode }, queued: waits, isJudged }: CallState, now: QueuedState) {
+  if (batchMode !== 'sequential' || (waits === null && isJudged)) return undefined;
   if (waits?.next !== now.next) return illegal('turn', 'the call had no place in the queue of its run');
   const isSame =
     waits.bound === now.bound &&

@@ -10,7 +10,8 @@ export function minute(minutes: number): string {
   return new Date(start + minutes * 60_000).toISOString();
 }
 
-export const policy = { version: 1, rules: [] };
+/** The judge does not know this form, so that the verdicts of a story may be any. */
+export const policy = { version: 2, rules: [] };
 export const policyVersion = digestOf(policy);
 
 export const requirement: Requirement = {

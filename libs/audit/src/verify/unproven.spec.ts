@@ -7,7 +7,3 @@ it.each([
 ])('names the policies whose content is not in the log: %j', (policies, sentence) => {
   expect(createUnproven().sentences(policies)).toContain(sentence);
 });
-
-it('says that no verdict was judged again', () => {
-  expect(createUnproven().sentences([])).toContainEqual(expect.stringContaining('no call was judged again'));
-});

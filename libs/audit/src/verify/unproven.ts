@@ -29,7 +29,6 @@ export function createUnproven(): UnprovenCounts {
             `the content of ${policies.length === 1 ? '1 cited policy' : `${String(policies.length)} cited policies`} is not in the log: ${policies.slice(0, 3).join(', ')}`,
           ]),
       identity,
-      verdicts,
     ],
   };
 }
@@ -58,6 +57,18 @@ const words: Readonly<Record<Counted, string>> = {
     'recorded with a time more than 15 minutes before that of an event before them: a clock was wrong, or a time is a lie',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
   'leans-on-set-aside': 'permitted by a grant or a call that was not judged: whether it permits them was not checked',
+  'policy-condition':
+    'whose verdict depends on expressions of its policy: they were not evaluated, and the rules before the one that decided may match',
+  'unread-policy':
+    'whose verdict cites a policy that was not shown, or that a later version wrote: they were not compared',
+  'unplaced-policy': 'whose verdict cites a policy of which the source does not show whether it was in force',
+  'earlier-policy':
+    'judged by a policy that was not the last one: another process had it in force, or it had ended less than 15 minutes before',
+  wished:
+    'that ask for less time, or permit fewer decisions, than their rule: that the request wished for it is not recorded',
+  'older-edit': 'of schema version 1 with an edit: only the stages of its rule were compared',
+  'asked-with-step':
+    'about calls of which people were asked because a rule asks about another call of their step: which one was not compared',
   'outer-call': 'inside a call that was not judged or not shown: whose request that is was not compared',
   commitment: 'held as commitments only: their content was not shown, and not judged',
   moved: 'that were moved from another store: the time of the move is in no hash; the first record is',
@@ -65,8 +76,6 @@ const words: Readonly<Record<Counted, string>> = {
 };
 
 const identity = 'that each person is who the sign-in or the chat said, and used their own credential';
-const verdicts =
-  'that a verdict is the one of its policy: no call was judged again by the rules of the policy that its verdict names';
 
 function events(count: number): string {
   return count === 1 ? '1 event' : `${String(count)} events`;

@@ -120,7 +120,7 @@ const idsOf = ({ eventId, stream }: Entry) => ({ eventId, stream });
 /** Judges the events in the order of the log. Returns what could not be proven. */
 function judgeEvents(file: ProofFile, anchor: Anchor, report: Report): readonly string[] {
   const streams = new Map<string, KnownStream>();
-  const legality = createLegality(streams);
+  const legality = createLegality(streams, { policies: file.policies.filter(isOfVersion), isWhole: false });
   const unproven = createUnproven();
   const ids = createKnownIds();
   let [last, hasBatch] = [-1, false];
@@ -222,13 +222,17 @@ function faultOfBody(body: NonNullable<ProofFileEvent['body']>, entry: Entry, te
   return isOfLog ? undefined : ({ check: 'read', detail: 'its metadata name another tenant' } as const);
 }
 
+function isOfVersion({ policyVersion, content }: ProofFile['policies'][number]): boolean {
+  return digestOf(content) === policyVersion;
+}
+
 /** The cited policies whose content is neither in the events nor in the file. */
 function missingPolicies(file: ProofFile, cited: readonly string[], report: Report): readonly string[] {
   const { tenant, policies, events } = file;
   const isWhole = events.every(({ body }) => body !== null);
   const nowhere = { index: 0, eventId: null, stream: null };
   for (const { policyVersion, content } of policies) {
-    if (digestOf(content) === policyVersion) continue;
+    if (isOfVersion({ policyVersion, content })) continue;
     const detail = `the policy ${policyVersion} has another content than its version says`;
     report({ check: 'policy', ok: false, ...nowhere, detail });
   }

@@ -1,0 +1,71 @@
+import type { EventData, Requirement, Verdict } from '@countersign/contracts';
+import type { ApprovalState, CallState } from '../legality/call-state.js';
+import { isOfVersion1 } from '../legality/judged-event.js';
+import type { JudgedEvent } from '../legality/judged-event.js';
+
+/** A verdict about a call, as an event records it. */
+export interface Citation {
+  readonly verdict: Verdict;
+  /** What people are asked by it; null: it is not recorded, or nothing is asked. */
+  readonly requirement: Requirement | null;
+  /**
+   * `request`: of the agent, who may wish for less; `edit`: of a person; `same-rule`: of an edit that asks as the request did;
+   * `older-edit`: of schema version 1, which recorded the requirements of the request and of the edit as one.
+   */
+  readonly by: 'request' | 'edit' | 'same-rule' | 'older-edit';
+  /** It is the first word about the call, given together with its step. */
+  readonly isFirst: boolean;
+}
+
+/** The verdict that an event gives of its call; undefined: it gives none, or repeats the one of a place in the queue. */
+export function citationOf(event: JudgedEvent, call: CallState): Citation | undefined {
+  const { type, data } = event;
+  switch (type) {
+    case 'ToolCallAllowed':
+    case 'ToolCallBlocked':
+    case 'ApprovalRequested':
+      return ofRequest(data as Judged, call, call.queued !== null);
+    case 'ToolCallQueued': {
+      const { verdict, question } = data as EventData<'ToolCallQueued'>;
+      const judged = { verdict, ...(question !== null && { requirement: question.requirement }) };
+      return ofRequest(judged, call, call.queued?.next === 'require');
+    }
+    case 'ApprovalResponded':
+      return ofEdit(event, call);
+    default:
+      return undefined;
+  }
+}
+
+interface Judged {
+  readonly verdict: Verdict;
+  readonly requirement?: Requirement;
+}
+
+/** The legality of a turn compares it with the place in the queue, whose verdict was compared with the policy. */
+function ofRequest({ verdict, requirement }: Judged, call: CallState, isRepeated: boolean): Citation | undefined {
+  if (isRepeated) return undefined;
+  return { verdict, requirement: requirement ?? null, by: 'request', isFirst: !call.isJudged && call.queued === null };
+}
+
+function ofEdit(event: JudgedEvent, { approval }: CallState): Citation | undefined {
+  const { decision } = event.data as EventData<'ApprovalResponded'>;
+  if (decision.type !== 'edit' || approval === null) return undefined;
+  const { verdict, requirement } = decision;
+  const { requirements } = approval.proposal;
+  // Null: no person is asked, or as they were asked about the request, in version 1 as about the edit before.
+  const before = requirements.at(decision.keepsRequirements === true ? -1 : 0) ?? null;
+  return {
+    verdict,
+    requirement: verdict.outcome === 'require' ? (requirement ?? before) : requirement,
+    by: isOfVersion1(event) ? 'older-edit' : byOf(decision, approval),
+    isFirst: false,
+  };
+}
+
+function byOf({ verdict, requirement }: Edit, { judgedBy: { ruleId, policyVersion } }: ApprovalState) {
+  const isSame = verdict.ruleId === ruleId && verdict.policyVersion === policyVersion;
+  return requirement === null && isSame ? 'same-rule' : 'edit';
+}
+
+type Edit = Extract<EventData<'ApprovalResponded'>['decision'], { readonly type: 'edit' }>;

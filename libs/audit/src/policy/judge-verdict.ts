@@ -1,0 +1,175 @@
+import { deniedInCode } from '@countersign/contracts';
+import type { Requirement } from '@countersign/contracts';
+import type { CallState, RequestFacts } from '../legality/call-state.js';
+import { illegal } from '../legality/judged-event.js';
+import type { Illegal, JudgedEvent, Judgement, PolicyUnproven } from '../legality/judged-event.js';
+import type { GrantState, KnownStreams } from '../legality/streams.js';
+import { citationOf } from './citations.js';
+import type { Citation } from './citations.js';
+import { compareRequirement, lessThan, rankOf } from './compare-requirement.js';
+import type { Compared } from './compare-requirement.js';
+import type { PolicyRecord } from './policy-record.js';
+import { rulingsOf } from './rulings.js';
+import type { Ruling } from './rulings.js';
+import type { WrittenPolicy } from './written-policy.js';
+import type { Asked } from './written-requirement.js';
+
+/** What is wrong with a verdict, or could not be shown. */
+type Word = Illegal | PolicyUnproven;
+
+/**
+ * Compares a verdict with the policy that it cites, without its expressions. Attack: the owner of the log allows a call that the
+ * policy blocks, or asks fewer people than its rule names. `call` is the call before the event.
+ */
+export function judgeVerdict(
+  event: JudgedEvent,
+  call: CallState,
+  policies: PolicyRecord,
+  streams: KnownStreams,
+): Judgement {
+  const words = wordsAbout(event, call, policies, streams);
+  return {
+    illegal: words.filter((word) => typeof word === 'object'),
+    unproven: words.filter((word) => typeof word === 'string'),
+  };
+}
+
+function wordsAbout(
+  event: JudgedEvent,
+  call: CallState,
+  policies: PolicyRecord,
+  streams: KnownStreams,
+): readonly Word[] {
+  const cited = citationOf(event, call);
+  if (cited === undefined) return [];
+  const { verdict } = cited;
+  const policy = policies.find(verdict.policyVersion, call.request.tenant);
+  const place = placeOf(event, cited, policies);
+  if (typeof place[0] === 'object') return place;
+  const compared = policy === undefined ? (['unread-policy'] as const) : compare(policy, cited, call.request, streams);
+  return [...place, ...automatic(cited), ...compared];
+}
+
+/** Whether the cited policy was in force at this place of the log. */
+function placeOf(event: JudgedEvent, { verdict, by }: Citation, policies: PolicyRecord): readonly Word[] {
+  switch (policies.standingOf(verdict.policyVersion, event)) {
+    case 'last':
+      return [];
+    case 'around':
+      return ['earlier-policy'];
+    case 'unknown':
+      return ['unplaced-policy'];
+    case 'never':
+      if (by !== 'request' && policies.hasSilentJudge()) return ['unplaced-policy'];
+      return [illegal('policy', `the policy ${short(verdict.policyVersion)} that it cites was not in force`)];
+  }
+}
+
+function automatic({ verdict: { automatic: says, outcome } }: Citation): readonly Word[] {
+  return says === (outcome !== 'require') ? [] : [illegal('verdict', 'it is automatic only where no person is asked')];
+}
+
+function compare(
+  policy: WrittenPolicy,
+  cited: Citation,
+  request: RequestFacts,
+  streams: KnownStreams,
+): readonly Word[] {
+  const { ruleId, outcome, grantId } = cited.verdict;
+  if (ruleId === deniedInCode && outcome === 'block') return [];
+  const paths = policy.pathsOf(request);
+  const mayJoin = cited.isFirst && request.batchStream !== null;
+  const rulings = rulingsOf(policy, paths, ruleId, { mayJoin });
+  const depends = paths.conditional.length > 0 ? (['policy-condition'] as const) : [];
+  if (rulings.length === 0) {
+    return [illegal('verdict', `the rule "${ruleId}" cannot decide about this call: "${paths.end.ruleId}" does`)];
+  }
+  if (grantId !== undefined) return [...byGrant(rulings, cited, streams.get(`grant-${grantId}`)?.state), ...depends];
+  return [...(notSaid(rulings, cited, request) ?? asked(rulings, cited, request)), ...depends];
+}
+
+/** Why no ruling has this outcome. */
+function notSaid(
+  rulings: readonly Ruling[],
+  { verdict: { ruleId, outcome } }: Citation,
+  { needsApproval }: RequestFacts,
+): readonly Word[] | undefined {
+  if (!rulings.some((ruling) => ruling.outcome === outcome)) {
+    return [illegal('verdict', `the rule "${ruleId}" does not ${verbs[outcome]} this call`)];
+  }
+  return outcome === 'allow' && needsApproval
+    ? [illegal('verdict', 'it is allowed, and its worker asked for an approval')]
+    : undefined;
+}
+
+const verbs = { allow: 'allow', block: 'block', require: 'ask people about' } as const;
+
+function short(version: string): string {
+  return version.slice(0, 'sha256:'.length + 12);
+}
+
+type Requires = Extract<Ruling, { readonly outcome: 'require' }>;
+
+/** A standing grant answers for one person: where the rule asks for no more, and for no higher risk than the grant is for. */
+function byGrant(rulings: readonly Ruling[], { verdict }: Citation, grant: unknown): readonly Word[] {
+  if (verdict.outcome !== 'allow') return [illegal('verdict', 'it names a grant, and does not allow')];
+  const risk = (grant as GrantState | undefined)?.kind === 'grant' ? (grant as GrantState).risk : 'high';
+  const reasons = rulings.filter(isRequired).map((ruling) => whyNoGrant(ruling, risk));
+  if (reasons.length > 0 && reasons.includes(undefined)) return [];
+  const why = reasons[0] ?? 'the rule asks nobody';
+  return [illegal('grant', `no grant covers a call of the rule "${verdict.ruleId}": ${why}`)];
+}
+
+function isRequired(ruling: Ruling): ruling is Requires {
+  return ruling.outcome === 'require';
+}
+
+function whyNoGrant({ asked: { requirement }, noGrant }: Requires, risk: GrantState['risk']): string | undefined {
+  const { stages, requireSignature, minAssurance } = requirement;
+  if (noGrant !== undefined) return noGrant;
+  if (stages.length > 1 || stages.some(({ approve }) => approve > 1)) return 'it asks several people';
+  if (requireSignature === true || minAssurance === 'high') return 'it asks for signatures';
+  return rankOf(requirement.risk) > rankOf(risk) ? 'its risk is higher' : undefined;
+}
+
+/** What is asked is what the rule asks, or more where other rules may count as well. */
+function asked(rulings: readonly Ruling[], cited: Citation, request: RequestFacts): readonly Word[] {
+  const { requirement, verdict, isFirst } = cited;
+  if (requirement === null) return [];
+  if (isFirst && requirement.batch === 'sequential' && request.batchMode === 'independent') {
+    return [illegal('verdict', 'its rule makes the calls of its step sequential, and it takes no turns')];
+  }
+  const results = rulings.filter(isRequired).map((ruling) => comparedWith(ruling, cited, requirement));
+  const fitting = results.find((result) => typeof result === 'object');
+  if (fitting !== undefined) return fitting;
+  return [illegal('verdict', `it does not ask as its rule "${verdict.ruleId}" does: ${String(results[0])}`)];
+}
+
+/** What could not be shown about a requirement that a rule can give, or the name of the part that it cannot give. */
+function comparedWith(ruling: Requires, { by }: Citation, recorded: Requirement): readonly PolicyUnproven[] | string {
+  const less = lessThan(recorded, ruling.asked);
+  if (ruling.isOfStep === true) return recorded.batch === 'any-asks-all' ? (less ?? ['asked-with-step']) : 'batch';
+  if (by === 'older-edit') return less === 'stages' ? less : ['older-edit'];
+  const found = wordOf(closest(ruling, by === 'same-rule' ? asWished(recorded, ruling.asked) : recorded), by);
+  return typeof found === 'object' || ruling.isAlone ? found : (less ?? []);
+}
+
+/** A request may wish for less, and an edit may not. */
+function wordOf(compared: Compared, by: Citation['by']): readonly PolicyUnproven[] | string {
+  if (typeof compared === 'object') return compared.differs;
+  if (compared === 'equal') return [];
+  return by === 'request' ? ['wished'] : 'the time or the decisions';
+}
+
+/** Silence does not approve where a rule before might block the call. */
+function closest({ asked: ruled, mayDeny }: Requires, recorded: Requirement): Compared {
+  const compared = compareRequirement(recorded, ruled);
+  const { requirement } = ruled;
+  if (typeof compared === 'string' || !mayDeny || requirement.onTimeout !== 'allow') return compared;
+  return compareRequirement(recorded, { ...ruled, requirement: { ...requirement, onTimeout: 'deny' } });
+}
+
+/** An edit under the rule of the request keeps the time and the decisions for which the request has wished. */
+function asWished(recorded: Requirement, { requirement: { expiresInMs, allowedDecisions } }: Asked): Requirement {
+  return { ...recorded, expiresInMs, allowedDecisions: [...new Set([...allowedDecisions, 'deny' as const])] };
+}
