@@ -183,7 +183,7 @@ export const floors = [
     node: ['crypto'],
     // An optional peer dependency of the package.
     adapters: { kafka: ['kafkajs'] },
-    entrances: ['kafka'],
+    entrances: ['kafka', 'mappings'],
   },
   // Starts agents and a Countersign as processes, to try an adapter in them.
   {

@@ -105,8 +105,8 @@ export type Decide<I, C = unknown> = (input: I, context: ApprovalContext<C>) => 
 /** How a tool stands behind the gate. */
 export interface ToolGating<I, C = unknown> {
   /**
-   * Default `false`. The policy of the server can be stricter, never laxer. A predicate may be asked more than once for a call,
-   * so its result must depend on the input alone.
+   * Default `false`. It concerns its own call: other calls of the step do not wait for it. The policy of the server can be stricter, never
+   * laxer. A predicate may be asked more than once for a call, so its result must depend on the input and the `batch` alone.
    */
   readonly needsApproval?: NeedsApproval<I, C>;
   /**
