@@ -9,9 +9,9 @@ import { eventually } from '../process/harness/wait.js';
 import { openInbox, openPage, openWorld, rowOf, tokenOf, useBrowser } from './harness/inbox.js';
 
 /** A page of another origin on this machine. */
-async function serveElsewhere(html: string): Promise<string> {
+async function serveElsewhere(html: string | (() => string)): Promise<string> {
   const server = createServer((_, response) => {
-    response.setHeader('content-type', 'text/html').end(html);
+    response.setHeader('content-type', 'text/html').end(typeof html === 'string' ? html : html());
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -177,6 +177,23 @@ describe('signing in to the inbox', () => {
     expect(page.frames()).toHaveLength(2);
     const frame = page.frames()[1];
     expect(await frame?.locator('#root').count()).toBe(0);
+  });
+
+  it('is framed by the pages of a named origin, where people sign in and see what waits, and by those of no other', async () => {
+    let url = '';
+    const around = (): string => `<iframe src="${url}/" width="900" height="600"></iframe>`;
+    const [named, other] = [await serveElsewhere(around), await serveElsewhere(around)];
+    const world = await openWorld({ COUNTERSIGN_FRAME_ANCESTORS: new URL(named).origin });
+    ({ url } = world);
+    await world.ask([{ toolName: 'seen_in_a_frame' }]);
+    const { page } = await openPage(browser(), named);
+    const inbox = page.frameLocator('iframe');
+    await inbox.getByLabel('Token').fill(tokenOf.ann);
+    await inbox.getByRole('button', { name: 'Sign in' }).click();
+    await inbox.getByText('seen_in_a_frame').first().waitFor();
+    await page.goto(other);
+    await eventually('the browser to refuse', () => page.frames()[1]?.url().startsWith('chrome-error:') || undefined);
+    expect(await inbox.locator('#root').count()).toBe(0);
   });
 
   it('serves hashed files for ever, compressed, and nothing else', async () => {
