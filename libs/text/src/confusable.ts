@@ -17,10 +17,10 @@ interface Run {
 }
 
 /**
- * Finds letters that look like Latin ones. Attack: `/еtc/hosts` with a Cyrillic е, or a whole host name in look-alike
- * letters. A look-alike is marked inside a word with Latin letters, and in a text whose only foreign letters are
- * look-alikes. An honest Russian or Greek text is not marked. The text between two characters of `partedBy` is also
- * judged separately, so that an honest line does not hide the next one.
+ * Finds letters that look like Latin ones. Attack: `/еtc/hosts` with a Cyrillic е, or a whole host name or word in look-alike
+ * letters (the whole-script confusables of Unicode TS 39). A look-alike is marked inside a word with Latin letters, and in a
+ * text whose only foreign letters are look-alikes. A Russian or Greek text with one other letter is not marked. The text between
+ * two characters of `partedBy` is also judged separately, so that an honest line does not hide the next one.
  */
 export function confusableLetters(characters: readonly string[], partedBy: string): ReadonlySet<number> {
   const whole = { start: 0, characters };
@@ -29,8 +29,11 @@ export function confusableLetters(characters: readonly string[], partedBy: strin
 }
 
 function posingIn(run: Run): number[] {
-  if (!run.characters.some(isTwin) || !hasLatin(run)) return [];
-  const isHonest = run.characters.some((character) => otherAlphabet.test(character) && !isTwin(character));
+  if (!run.characters.some(isTwin)) return [];
+  const foreign = run.characters.filter((character) => otherAlphabet.test(character));
+  // Signs alone, as in `5∕3`.
+  if (foreign.length === 0 && !hasLatin(run)) return [];
+  const isHonest = foreign.some((character) => !isTwin(character));
   const judged = isHonest ? runsOf(run, (character) => !inWord.test(character)).filter(hasLatin) : [run];
   return judged.flatMap(({ start, characters }) =>
     characters.flatMap((character, index) => (isTwin(character) ? [start + index] : [])),

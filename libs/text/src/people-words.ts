@@ -1,7 +1,11 @@
 import { printable } from './marks.js';
 
-/** Our sentences are made of these. */
-const sentenceParts = /^$|[\s,;"()›]/u;
+/**
+ * Our sentences are made of these, and of nothing that looks like them: a full-width colon or comma has its space in it. Signs
+ * inside of words, such as an apostrophe, part nothing.
+ */
+const sentenceParts =
+  /^$|[\s,;"()›]|(?![\x20-\x7e\xb7\u055a\u05f3\u05f4\u2019\u2027\u30fb])[\p{Po}\p{Ps}\p{Pe}\p{Pi}\p{Pf}]/u;
 
 /**
  * A foreign name inside a sentence of ours, in quotes where it could be read as a part of that sentence. The attack: an
