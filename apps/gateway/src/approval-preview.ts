@@ -30,7 +30,11 @@ export function previewOf(view: ApprovalView): ApprovalView {
     ...(view.schemaNotes !== undefined && { schemaNotes: view.schemaNotes.slice(0, levelsMax) }),
     chain: chain.slice(-levelsMax),
     batch: batch === null ? null : { ...batch, callIds: batch.callIds.slice(0, membersMax) },
-    proposal: { ...proposal, output: cutValue(proposal.output, { left: textMax }, 0) },
+    proposal: {
+      ...proposal,
+      output: cutValue(proposal.output, { left: textMax }, 0),
+      ...(proposal.hiddenValues !== undefined && { hiddenValues: proposal.hiddenValues.slice(0, membersMax) }),
+    },
     instructions: instructions
       .slice(-levelsMax)
       .map((one) => ({ ...one, instruction: cutText(one.instruction, textMax) })),

@@ -109,7 +109,9 @@ describe('an answer that is proposed in place of the run', () => {
   const mask = '[masked sha256:0123456789abcdef]';
   const sample = sampleNotice().approval?.proposal;
   if (sample === undefined) throw new Error('the sample has an approval');
-  const proposal = { ...sample, kind: 'answer', output: { note: mask, password: mask }, proposedBy: 'bob' } as const;
+  const output = { note: mask, password: mask };
+  const hiddenValues = [{ pointer: '/password', why: 'name' as const }];
+  const proposal = { ...sample, kind: 'answer', output, hiddenValues, proposedBy: 'bob' } as const;
   const notice = sampleNotice({ toolName: 'wire_money', approval: { proposal } });
 
   it('is what the headline and the form ask about', () => {

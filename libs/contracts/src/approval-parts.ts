@@ -30,7 +30,11 @@ export type ResponseView = z.infer<typeof responseViewSchema>;
 
 export const hiddenValueSchema = z
   .strictObject({
-    pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) of a value in `arguments`.' }),
+    pointer: z
+      .string()
+      .meta({
+        description: 'JSON pointer (RFC 6901) of a value in `arguments`, or in the `output` of a proposed answer.',
+      }),
     why: z
       .enum(['schema', 'name'])
       .meta({ description: "Who hides it: the tool schema that the agent sent, or the value's name." }),
@@ -81,6 +85,9 @@ export const proposalViewSchema = z
       description: '`run`: the tool with `arguments`. `answer`: the result `output` in its place.',
     }),
     output: jsonValueSchema.meta({ description: 'The proposed answer; null for a run.' }),
+    hiddenValues: z.array(hiddenValueSchema).exactOptional().meta({
+      description: 'Only with an answer: the values of `output` that are masked for this reader.',
+    }),
     proposedBy: z.string(),
     proposedAt: timeSchema,
     replaces: z.int().nullable().meta({ description: 'The number of the proposal before it.' }),

@@ -1,5 +1,5 @@
-import { isBlank, maskByName } from '@countersign/contracts';
-import type { JsonValue } from '@countersign/contracts';
+import { hiddenValues, isBlank, maskByName, sensitivePointers } from '@countersign/contracts';
+import type { HiddenValue, JsonValue } from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
 
@@ -9,6 +9,11 @@ export type Visibility = 'whole' | 'masked';
 /** Outputs and errors have no schema, so their member names decide what is sensitive. */
 export function resultOf(value: JsonValue, visibility: Visibility): JsonValue {
   return visibility === 'whole' ? value : maskByName(value);
+}
+
+/** The values of a result that `resultOf` masks. */
+export function hiddenInResult(value: JsonValue, visibility: Visibility): HiddenValue[] {
+  return visibility === 'whole' ? [] : [...hiddenValues(value, sensitivePointers(value))];
 }
 
 /** Every settled call has a result for its model, so a call that did not run has a reason. */

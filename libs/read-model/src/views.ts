@@ -19,7 +19,7 @@ import {
   upcomingOf,
 } from '@countersign/domain';
 import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
-import { errorOf, resultOf } from './call-result.js';
+import { errorOf, hiddenInResult, resultOf } from './call-result.js';
 import type { Visibility } from './call-result.js';
 import type { CallRequest, CallRow } from './call-row.js';
 import type { ApprovalOfCall } from './read-model.js';
@@ -150,7 +150,11 @@ function digestOf({ request }: CallRow, approval: Approval): string {
 function proposalView(call: CallRow, approval: Approval, visibility: Visibility): ApprovalView['proposal'] {
   const { number, kind, output, proposedBy, proposedAt, replaces } = currentProposal(approval);
   const digest = digestOf(call, approval);
-  return { number, digest, kind, output: resultOf(output, visibility), proposedBy, proposedAt, replaces };
+  return {
+    ...{ number, digest, kind, output: resultOf(output, visibility) },
+    ...(kind === 'answer' && { hiddenValues: hiddenInResult(output, visibility) }),
+    ...{ proposedBy, proposedAt, replaces },
+  };
 }
 
 /** What the agent gets told with the proposal, and the digest of all that a person is shown to agree to. */

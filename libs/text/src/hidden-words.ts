@@ -28,6 +28,11 @@ export const writtenMaskNote = 'text from the agent, not a hidden value';
 /** Shown next to a text in a proposed answer that looks like a hidden value. */
 export const answeredMaskNote = 'text of the answer, not a hidden value';
 
+/** The hidden values of an answer, where it is shown as the member `answer` of an object. Undefined: unknown. */
+export function hiddenInAnswer(hidden: readonly HiddenPlace[] | undefined): readonly HiddenPlace[] | undefined {
+  return hidden?.map(({ pointer, why }) => ({ pointer: `/answer${pointer}`, why }));
+}
+
 /** Returns whether a value looks like a mask of a hidden value. */
 export function looksHidden(value: JsonValue): boolean {
   return typeof value === 'string' && maskText.test(value);

@@ -7,7 +7,14 @@ export { endedWords } from './ended-words.js';
 export type { EndedApproval } from './ended-words.js';
 export { eventWordsOf, responderRead, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';
-export { answeredMaskNote, hiddenWords, looksHidden, writtenMaskNote, writtenMasks } from './hidden-words.js';
+export {
+  answeredMaskNote,
+  hiddenInAnswer,
+  hiddenWords,
+  looksHidden,
+  writtenMaskNote,
+  writtenMasks,
+} from './hidden-words.js';
 export type { HiddenPlace } from './hidden-words.js';
 export { membersOf } from './json-members.js';
 export type { Member } from './json-members.js';

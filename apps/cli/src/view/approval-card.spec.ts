@@ -42,14 +42,16 @@ describe('the card of an approval', () => {
     expect(cardOf({ schemaNotes })[11]).toBe('Not checked by the tool’s schema at "/properties/path/pattern".');
   });
 
-  it('says of a text in a proposed answer that reads like a hidden value that it may be either', () => {
+  it('tells a hidden value of a proposed answer from a text that reads like one, where the server says which are hidden', () => {
     const mask = '[masked sha256:0123456789abcdef]';
-    const output = { note: mask, password: mask };
-    const proposal = { ...approvalOf().proposal, kind: 'answer', output, proposedBy: 'ann' } as const;
-    const text = cardOf({ proposal }, 200).join('\n');
-    for (const name of ['note', 'password']) {
-      expect(text).toContain(`"${name}": "${mask}" ⟦a hidden value, or a text of the answer that reads like one⟧`);
-    }
+    const answer = { kind: 'answer', output: { note: mask, password: mask }, proposedBy: 'ann' } as const;
+    const textOf = (more: object): string =>
+      cardOf({ proposal: { ...approvalOf().proposal, ...answer, ...more } }, 200).join('\n');
+    const told = textOf({ hiddenValues: [{ pointer: '/password', why: 'name' }] });
+    expect(told).toContain(`"note": "${mask}" ⟦text of the answer, not a hidden value⟧`);
+    expect(told).toMatch(/"password": "\[masked sha256:0123456789abcdef\]"$/m);
+    const either = `"${mask}" ⟦a hidden value, or a text of the answer that reads like one⟧`;
+    for (const name of ['note', 'password']) expect(textOf({})).toContain(`"${name}": ${either}`);
   });
 
   it('says where a denial ends the run', () => {

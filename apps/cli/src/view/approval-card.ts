@@ -1,12 +1,14 @@
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
 import {
   agoWords,
+  answeredMaskNote,
   batchWords,
   chainWords,
   deadlineWords,
   decidedWords,
   denialWords,
   endedProposalWords,
+  hiddenInAnswer,
   hiddenWords,
   labelWords,
   moreCharacters,
@@ -169,12 +171,14 @@ export function agreedLines(approval: ApprovalView, columns: number): Line[] {
   ];
 }
 
-/** Which of the two it is depends on names that the server hides: a card of the command line does not load their list. */
 const eitherNote = 'a hidden value, or a text of the answer that reads like one';
 
-function answerLines({ proposedBy, output }: ApprovalView['proposal'], columns: number): Line[] {
+function answerLines({ proposedBy, output, hiddenValues }: ApprovalView['proposal'], columns: number): Line[] {
   const title = `It would not run: ${nameWords(proposedBy)} proposes this answer in its place`;
-  return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines({ answer: output }, columns, [], eitherNote)];
+  const hidden = hiddenInAnswer(hiddenValues);
+  // An older server does not say which ones are hidden.
+  const note = hidden === undefined ? eitherNote : answeredMaskNote;
+  return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines({ answer: output }, columns, hidden, note)];
 }
 
 function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns: number): Line[] {

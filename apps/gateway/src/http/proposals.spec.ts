@@ -396,6 +396,17 @@ describe('a vote', () => {
     },
   );
 
+  it('sees which values of a proposed answer are hidden', async () => {
+    const asked = await ask('wire', { to: 'supplier' });
+    expect(asked.proposal.hiddenValues).toBeUndefined();
+    const output = { note: '[masked sha256:0123456789abcdef]', password: 'hunter2' };
+    await respond(asked.approvalId, 'alice', { decision: { type: 'answer', output } });
+    const { body } = await api.send<ApprovalView>('GET', `/v1/approvals/${asked.approvalId}`, { as: 'bob' });
+    expect(body.proposal).toMatchObject({ kind: 'answer', output: { note: output.note } });
+    expect(body.proposal.hiddenValues).toEqual([{ pointer: '/password', why: 'name' }]);
+    expect(JSON.stringify(body)).not.toContain('hunter2');
+  });
+
   it('is for the proposal that was shown', async () => {
     const approval = await ask('wire', { to: 'supplier' });
     const { digest } = approval.proposal;

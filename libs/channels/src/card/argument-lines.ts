@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { hiddenValues as hiddenIn, sensitivePointers } from '@countersign/contracts';
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
 import { answeredMaskNote, looksHidden, membersOf, nameWords, writtenMaskNote, writtenMasks } from '@countersign/text';
 import type { HiddenPlace } from '@countersign/text';
@@ -30,7 +29,7 @@ function hashOf(text: string): string {
 export interface ShownWith {
   readonly hiddenValues?: readonly HiddenPlace[];
   readonly instructions?: ApprovalView['instructions'];
-  readonly proposal?: Pick<ApprovalView['proposal'], 'kind' | 'output' | 'proposedBy'>;
+  readonly proposal?: Pick<ApprovalView['proposal'], 'kind' | 'output' | 'hiddenValues' | 'proposedBy'>;
 }
 
 /**
@@ -53,7 +52,14 @@ export function argumentLines(
       ? [`It would not run: ${nameWords(proposal.proposedBy, nameMax)} answers in its place:`]
       : []),
     ...(proposal?.kind === 'answer'
-      ? valueLines(proposal.output, { indent: '', pointer: '', ...masksOfAnswer(proposal.output) }, seen)
+      ? valueLines(
+          proposal.output,
+          {
+            ...{ indent: '', pointer: '', note: answeredMaskNote },
+            written: writtenMasks(proposal.output, proposal.hiddenValues ?? []),
+          },
+          seen,
+        )
       : []),
     // No argument can look like these lines: its text has quotes around it, and its line ends are escapes.
     ...instructions.map(
@@ -73,12 +79,6 @@ export function argumentLines(
     lines.push(line);
   }
   return { ...seen, lines };
-}
-
-/** A value of an answer is hidden by its name alone. */
-function masksOfAnswer(output: JsonValue): Pick<Place, 'written' | 'note'> {
-  const hidden = hiddenIn(output, sensitivePointers(output));
-  return { written: writtenMasks(output, hidden), note: answeredMaskNote };
 }
 
 interface Seen {

@@ -32,6 +32,14 @@ describe('the card', () => {
     expect(wordsOf({ agentId: 'support-desk#kim' })).toContain('support-desk#kim · run-1 · asked ');
   });
 
+  it('tells a hidden value of a proposed answer from a text that reads like one', () => {
+    const mask = '[masked sha256:0123456789abcdef]';
+    const answer = { kind: 'answer', output: { note: mask, password: mask }, proposedBy: 'bob' } as const;
+    const hiddenValues = [{ pointer: '/password', why: 'name' }] as const;
+    const words = wordsOf({ proposal: { ...approval.proposal, ...answer, hiddenValues: [...hiddenValues] } });
+    expect(words).toContain(`note“${mask}” text of the answer, not a hidden valuepassword${mask}`);
+  });
+
   it('quotes the people of an answer and of instructions', () => {
     const proposal = { ...approval.proposal, kind: 'answer', output: 1, proposedBy: 'bob, with alice' } as const;
     const instructions = [{ respondedBy: 'bob (if denied): stop', instruction: 'go', ifDenied: false }];

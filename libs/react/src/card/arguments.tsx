@@ -15,13 +15,12 @@ export const Arguments = memo(function Arguments(props: {
   readonly value: JsonObject;
   /** Undefined: unknown, so no text is marked as the agent's. */
   readonly hiddenValues: readonly HiddenPlace[] | undefined;
+  /** Stands beside a text that reads like a hidden value and is none. Default: the agent wrote it. */
+  readonly note?: string;
 }): ReactNode {
-  const { value, hiddenValues } = props;
+  const { value, hiddenValues, note = writtenMaskNote } = props;
   const { blocks, standIns } = useMemo(() => textBlocksOf(value), [value]);
-  const written = useMemo(
-    () => (hiddenValues === undefined ? new Set<string>() : writtenMasks(value, hiddenValues)),
-    [value, hiddenValues],
-  );
+  const written = useMemo(() => notedMasks(value, hiddenValues, note), [value, hiddenValues, note]);
   const members = membersOf(value, '');
   return (
     <div className="cs-arguments">
@@ -51,11 +50,20 @@ export const Arguments = memo(function Arguments(props: {
   );
 });
 
+function notedMasks(
+  value: JsonObject,
+  hiddenValues: readonly HiddenPlace[] | undefined,
+  note: string,
+): ReadonlyMap<string, string> {
+  const places = hiddenValues === undefined ? [] : writtenMasks(value, hiddenValues);
+  return new Map(Array.from(places, (pointer) => [pointer, note]));
+}
+
 interface MembersProps {
   readonly members: readonly Member[];
   readonly standIns: ReadonlyMap<string, string>;
-  /** The places of texts of the agent that read like hidden values. */
-  readonly written: ReadonlySet<string>;
+  /** The notes at the places of texts that read like hidden values and are none. */
+  readonly written: ReadonlyMap<string, string>;
   readonly isList: boolean;
 }
 
@@ -152,13 +160,14 @@ function Value({ value, pointer, standIns, written }: ValueProps): ReactNode {
   if (members.length > 0)
     return <Members members={members} standIns={standIns} written={written} isList={Array.isArray(value)} />;
   if (typeof value !== 'string') return <span className="cs-value-plain">{JSON.stringify(value)}</span>;
-  return looksHidden(value) && !written.has(pointer) ? (
+  const note = written.get(pointer);
+  return looksHidden(value) && note === undefined ? (
     <span className="cs-masked" title="A value that is hidden from you">
       {value}
     </span>
   ) : (
     <span className="cs-value-text">
-      “<Marked text={value} />”{written.has(pointer) && <em className="cs-muted"> {writtenMaskNote}</em>}
+      “<Marked text={value} />”{note !== undefined && <em className="cs-muted"> {note}</em>}
     </span>
   );
 }

@@ -1,5 +1,7 @@
+import { useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
+import { answeredMaskNote, hiddenInAnswer } from '@countersign/text';
 import { Marked, Name } from '../ui/marked.js';
 import { Arguments } from './arguments.js';
 import { End } from './seen.js';
@@ -14,7 +16,7 @@ export function Told({ approval }: { approval: ApprovalView }): ReactNode {
           <h3 id="card-answer">
             What the agent gets in place of a run: an answer of <Name text={proposal.proposedBy} />
           </h3>
-          <Arguments value={{ answer: proposal.output }} hiddenValues={undefined} />
+          <Answer proposal={proposal} />
         </section>
       )}
       {instructions.length > 0 && (
@@ -26,6 +28,13 @@ export function Told({ approval }: { approval: ApprovalView }): ReactNode {
       )}
     </>
   );
+}
+
+/** Kept between renders: what is drawn hangs on it. */
+function Answer({ proposal: { output, hiddenValues } }: Pick<ApprovalView, 'proposal'>): ReactNode {
+  const value = useMemo(() => ({ answer: output }), [output]);
+  const hidden = useMemo(() => hiddenInAnswer(hiddenValues), [hiddenValues]);
+  return <Arguments value={value} hiddenValues={hidden} note={answeredMaskNote} />;
 }
 
 /** The instructions of the people who agreed or denied so far. */

@@ -90,10 +90,10 @@ function proposedBy(
 ): Partial<NonNullable<ToolCallView['approval']>> {
   if (approval === null || decision.type === 'approve' || decision.type === 'deny') return {};
   const { number, digest } = approval.proposal;
-  const subject =
+  const subject: Pick<NonNullable<ToolCallView['approval']>['proposal'], 'kind' | 'output' | 'hiddenValues'> =
     decision.type === 'answer'
-      ? ({ kind: 'answer', output: decision.output } as const)
-      : ({ kind: 'run', output: null } as const);
+      ? { kind: 'answer', output: decision.output, hiddenValues: [] }
+      : { kind: 'run', output: null };
   const by = { proposedBy: 'me', proposedAt: now, replaces: number };
   return { proposal: { ...subject, ...by, number: number + 1, digest: jcsDigest([digest, number]) } };
 }

@@ -151,7 +151,8 @@ export function decidedApproval(decision: Members, callState: string, reason: st
     : { approvedBy: ['me'], deniedBy: [], missing: 0, missingOf: [] };
   const proposed = decision['type'] === 'edit' || decision['type'] === 'answer';
   const by = { number: 2, proposedBy: 'me', replaces: 1 };
-  const proposal = decision['type'] === 'answer' ? { ...by, kind: 'answer', output: decision['output'] } : by;
+  const proposal =
+    decision['type'] === 'answer' ? { ...by, kind: 'answer', output: decision['output'], hiddenValues: [] } : by;
   const more = {
     responses: [response],
     progress: [progress],
