@@ -190,7 +190,7 @@ describe('signing in to the inbox', () => {
     const inbox = page.frameLocator('iframe');
     await inbox.getByLabel('Token').fill(tokenOf.ann);
     await inbox.getByRole('button', { name: 'Sign in' }).click();
-    await inbox.getByText('seen_in_a_frame').first().waitFor();
+    await inbox.locator('.row').getByText('seen_in_a_frame').waitFor();
     await page.goto(other);
     await eventually('the browser to refuse', () => page.frames()[1]?.url().startsWith('chrome-error:') || undefined);
     expect(await inbox.locator('#root').count()).toBe(0);
