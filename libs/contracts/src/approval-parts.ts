@@ -30,11 +30,9 @@ export type ResponseView = z.infer<typeof responseViewSchema>;
 
 export const hiddenValueSchema = z
   .strictObject({
-    pointer: z
-      .string()
-      .meta({
-        description: 'JSON pointer (RFC 6901) of a value in `arguments`, or in the `output` of a proposed answer.',
-      }),
+    pointer: z.string().meta({
+      description: 'JSON pointer (RFC 6901) of a value in `arguments`, or in the `output` of a proposed answer.',
+    }),
     why: z
       .enum(['schema', 'name'])
       .meta({ description: "Who hides it: the tool schema that the agent sent, or the value's name." }),
