@@ -48,19 +48,7 @@ export function argumentLines(
       { indent: '', pointer: '', written: writtenMasks(args, hiddenValues), note: writtenMaskNote },
       seen,
     ),
-    ...(proposal?.kind === 'answer'
-      ? [`It would not run: ${nameWords(proposal.proposedBy, nameMax)} answers in its place:`]
-      : []),
-    ...(proposal?.kind === 'answer'
-      ? valueLines(
-          proposal.output,
-          {
-            ...{ indent: '', pointer: '', note: answeredMaskNote },
-            written: writtenMasks(proposal.output, proposal.hiddenValues ?? []),
-          },
-          seen,
-        )
-      : []),
+    ...answerLines(proposal, seen),
     // No argument can look like these lines: its text has quotes around it, and its line ends are escapes.
     ...instructions.map(
       ({ respondedBy, instruction, ifDenied }) =>
@@ -79,6 +67,17 @@ export function argumentLines(
     lines.push(line);
   }
   return { ...seen, lines };
+}
+
+/** An answer that is proposed in place of the run. */
+function answerLines(proposal: ShownWith['proposal'], seen: Seen): string[] {
+  if (proposal?.kind !== 'answer') return [];
+  const { proposedBy, output, hiddenValues = [] } = proposal;
+  const place = { indent: '', pointer: '', written: writtenMasks(output, hiddenValues), note: answeredMaskNote };
+  return [
+    `It would not run: ${nameWords(proposedBy, nameMax)} answers in its place:`,
+    ...valueLines(output, place, seen),
+  ];
 }
 
 interface Seen {
