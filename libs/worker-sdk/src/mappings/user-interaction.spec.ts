@@ -53,6 +53,17 @@ describe('an interaction with the user of a workflow', () => {
         proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
       },
     });
+    // Without a question of the agent the description of the tool stands in its place, and the event has that already.
+    const plain = interactionRequested(
+      { ...approval, description: approval.toolDescription },
+      { workflowId: 'flow', nodeId: 'n' },
+    );
+    expect(plain.prompt).toBe(asked.prompt);
+    const own = interactionRequested(
+      { ...approval, description: 'Delete line 3?' },
+      { workflowId: 'flow', nodeId: 'n' },
+    );
+    expect(own.prompt).toMatch(/^Delete line 3\?\n/);
     const never = interactionRequested({ ...approval, expiresAt: null }, { workflowId: 'flow', nodeId: 'node-2' });
     expect(never.timeout).toBeNull();
   });

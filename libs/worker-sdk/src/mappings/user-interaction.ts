@@ -67,10 +67,12 @@ export function interactionRequested(
 ): UserInteractionRequested {
   const { approvalId, toolName, toolDescription, arguments: toolParameters, requestedAt, expiresAt } = approval;
   const timestamp = Date.parse(requestedAt);
+  // Without a question of the agent the ledger has the description of the tool in its place.
+  const description = approval.description === toolDescription ? null : approval.description;
   return {
     ...{ type: 'USER_INTERACTION_REQUESTED', timestamp, workflowId, threadId: approval.runId, nodeId },
     ...{ interactionId: `${approvalId}/${approval.shownDigest}`, operationType: 'TOOL_APPROVAL' },
-    prompt: questionText(approval, `Run the tool "${toolName}" with these parameters?`),
+    prompt: questionText({ ...approval, description }, `Run the tool "${toolName}" with these parameters?`),
     timeout: expiresAt === null ? null : Date.parse(expiresAt) - timestamp,
     metadata: {
       toolApproval: { toolName, toolDescription: toolDescription ?? '', toolParameters, approved: false },
