@@ -31,12 +31,14 @@ export async function noteStart(
   const { rootKey: before } = await system.recorded(processTenant);
   const digests = { ...files, rootKey: rootKey ?? null };
   const known = Object.entries(digests).flatMap(([name, digest]) => (digest === null ? [] : [[name, digest]]));
+  // Not when it is recorded, which may be later: the audit compares it with the questions that silence approved.
+  const startedAt = system.now();
   const started = (): SystemEventBody => ({
     type: 'ProcessStarted',
     data: {
       ...{ role, version, commit },
       files: Object.fromEntries(known) as Record<string, string>,
-      startedAt: system.now(),
+      startedAt,
     },
   });
   await (isJudgedBy ? system.record(processTenant, started()) : recordOrNote(system, started));

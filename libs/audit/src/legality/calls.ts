@@ -12,7 +12,7 @@ import { isHiddenRequest, request } from './requests.js';
 import { judgeResponse } from './responses.js';
 import type { Response } from './proposal.js';
 import type { KnownStreams } from './streams.js';
-import { hasBecomeDue } from './times.js';
+import { hasBecomeDue, lateMsOf } from './times.js';
 import { notAllowedAtTurn, notAskedAtTurn, queued } from './turns.js';
 
 /** A broken rule, or the call after the event. */
@@ -26,6 +26,11 @@ export interface JudgedCall {
 
 /** Judges an event of a tool call's own stream; `call` is undefined before its first event. */
 export function judgeCall(event: JudgedEvent, call: CallState | undefined, streams: KnownStreams): JudgedCall {
+  const { next, unproven } = judgedCall(event, call, streams);
+  return { next: withLateness(event, next), unproven };
+}
+
+function judgedCall(event: JudgedEvent, call: CallState | undefined, streams: KnownStreams): JudgedCall {
   if (call === undefined) {
     if (event.type !== 'ToolCallRequested') return { next: illegal('request', 'no request is recorded'), unproven: [] };
     const next = request(event);
@@ -38,6 +43,12 @@ export function judgeCall(event: JudgedEvent, call: CallState | undefined, strea
   if (misnamed !== undefined) return { next: misnamed, unproven: [] };
   if (event.type === 'ApprovalResponded') return responded(event, call, streams);
   return { next: judged(event, call, streams), unproven: unprovenOf(event, call, streams) };
+}
+
+/** The same call, with how late the event was recorded. */
+function withLateness(event: JudgedEvent, next: Next): Next {
+  const lateMs = lateMsOf(event);
+  return isIllegal(next) || lateMs <= (next.lateMs ?? 0) ? next : { ...next, lateMs };
 }
 
 /** Attack: an event is shown under another run, tool or agent than that of its call. Filters and exports go by the headers. */
@@ -163,9 +174,9 @@ function changeOf(event: JudgedEvent, call: CallState, approval: ApprovalState):
     case 'ApproversReminded':
       return remind(event, approval);
     case 'ApprovalEscalated':
-      return escalate(event, approval);
+      return escalate(event, call, approval);
     case 'ApprovalExpired':
-      return expire(event, approval);
+      return expire(event, call, approval);
     default:
       return illegal('stream', `an event of the type ${event.type} has no place in the stream of a call`);
   }
@@ -234,15 +245,15 @@ function ending(event: JudgedEvent, call: CallState, hasBegun: boolean): Next {
   );
 }
 
-function notToLapse(
-  event: JudgedEvent,
-  { approval, permission, execution, executeBy }: CallState,
-): Illegal | undefined {
+function notToLapse(event: JudgedEvent, call: CallState): Illegal | undefined {
+  const { approval, permission, execution, executeBy } = call;
   const { approvalId, lapsedAt } = event.data as EventData<'ApprovalLapsed'>;
   if (approval?.approvalId !== approvalId) return illegal('approval', `${approvalId} is not the latest approval`);
   const isUnused = permission === 'approved' && execution.status === 'none';
   if (!isUnused) return illegal('claim', 'no approval waits for its claim');
-  return hasBecomeDue(executeBy, lapsedAt, event) ? undefined : illegal('deadline', 'the right to run had not ended');
+  return hasBecomeDue(executeBy, lapsedAt, event, call)
+    ? undefined
+    : illegal('deadline', 'the right to run had not ended');
 }
 
 function notToCancel(event: JudgedEvent, { approval, permission, execution }: CallState): Illegal | undefined {

@@ -18,6 +18,8 @@ function findingOf({ events }: Story): readonly string[] {
 }
 
 const upward = { onTimeout: 'escalate' as const, escalation: [{ to: ['managers'], expiresInMs: 600_000 }] };
+/** Events that begin the times of `due`. */
+const begins = ['ApprovalRequested', 'ApprovalResponded', 'ExecutionClaimRenewed'];
 const asked = story().policy().request().ask();
 const idempotent = story().policy().request({ idempotent: true }).allow().claim();
 const twoSecondsBefore = (minutes: number): string => new Date(Date.parse(minute(minutes)) - 2000).toISOString();
@@ -73,10 +75,50 @@ describe('a time that has come', () => {
     expect(findingOf(recordedAt(minute(9), log))).toEqual([rule]);
   });
 
+  it.each(due)('is at the record of the event that began the time, by which %s', (_, rule, log) => {
+    const begun = log.events.slice(0, -1).findLast(({ type }) => begins.includes(type));
+    const late = log.events.map((event) => (event === begun ? { ...event, recordedAt: minute(11) } : event));
+    const end = (at: string): Story => recordedAt(at, story(late));
+    expect(findingOf(end(minute(12)))).toEqual([rule]);
+    expect(findingOf(end(minute(23)))).toEqual([]);
+  });
+
   it('is one by the clock of the process, which differs from the one of the store by two seconds at most', () => {
     const [, , silence] = due[0] as (typeof due)[number];
     expect(findingOf(recordedAt(twoSecondsBefore(12), silence))).toEqual([]);
     const early = new Date(Date.parse(twoSecondsBefore(12)) - 1).toISOString();
     expect(findingOf(recordedAt(early, silence))).toEqual(['silence']);
+  });
+});
+
+describe('silence approves', () => {
+  const [, , silence] = due[0] as (typeof due)[number];
+  const started = (role: string, startedAt: string): StoredEvent => {
+    const data = { processId: 'p', role, version: '1', commit: null, files: {}, startedAt };
+    return story().append('system-default-p', 'ProcessStarted', data).events[0] as StoredEvent;
+  };
+  /** The same log a week later, with a start before the silence. */
+  const withStart = (role: string, minutes: number, log = silence): Story => {
+    const all = [...log.events.slice(0, -1), started(role, minute(minutes)), ...log.events.slice(-1)];
+    return story(JSON.parse(JSON.stringify(all).replaceAll('2026-11-27', '2026-12-04')) as StoredEvent[]);
+  };
+
+  it('only where no start of the server says that it was away', () => {
+    expect(findingOf(withStart('standalone', 5))).toEqual(['silence']);
+    expect(findingOf(withStart('standalone', -5))).toEqual([]);
+    // Another process of a cluster may have gone on.
+    expect(findingOf(withStart('projector', 5))).toEqual([]);
+  });
+
+  it('until ten seconds after its deadline', () => {
+    const respondedAt = (ms: number): Story => {
+      const at = new Date(Date.parse(minute(12)) + ms).toISOString();
+      const executeBy = new Date(Date.parse(at) + 600_000).toISOString();
+      const last = silence.events.at(-1) as StoredEvent;
+      const data = { ...(last.data as object), respondedAt: at, executeBy };
+      return withStart('standalone', -5, story([...silence.events.slice(0, -1), { ...last, data, recordedAt: at }]));
+    };
+    expect(findingOf(respondedAt(10_000))).toEqual([]);
+    expect(findingOf(respondedAt(10_001))).toEqual(['silence']);
   });
 });

@@ -129,7 +129,7 @@ export function lapseClaim(event: JudgedEvent, call: CallState): Next {
   const { execution, request } = call;
   if (execution.status !== 'claimed' || execution.attempt !== attempt) return illegal('lease', 'no such claim is open');
   if (!request.idempotent) return illegal('lease', 'the tool is not idempotent: its outcome is unknown');
-  if (!hasBecomeDue(execution.leaseUntil, lapsedAt, event)) return illegal('lease', 'the lease was not over');
+  if (!hasBecomeDue(execution.leaseUntil, lapsedAt, event, call)) return illegal('lease', 'the lease was not over');
   return executing(call, { status: 'released', isLapsed: true });
 }
 

@@ -55,6 +55,7 @@ export type Unproven =
   | 'older-rules'
   | 'set-back'
   | 'outer-call'
+  | 'silence-time'
   | RightsUnproven
   | PolicyUnproven;
 

@@ -8,6 +8,7 @@ import { judgePasskeys } from './passkeys.js';
 import { judgeVerdict } from '../policy/judge-verdict.js';
 import { createPolicyRecord } from '../policy/policy-record.js';
 import type { LogScope } from '../policy/policy-record.js';
+import { createSilences } from './silence.js';
 import { judgeRights } from '../rights/judge-rights.js';
 import { createRightsRecord } from '../rights/record.js';
 import { graceMs } from '../rights/timeline.js';
@@ -39,13 +40,18 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const recorded = new Set<string>();
   const rights = createRightsRecord();
   const policies = createPolicyRecord(scope);
+  const silences = createSilences();
   let [newest, tenant] = [1, ''];
   const isSetBack = createSetBack();
   /** The records take a legal event, whose verdict was compared with what they had before. */
   const takeLegal = (event: JudgedEvent, state: StreamState | undefined): Judgement => {
-    const judgement = state?.kind === 'call' ? judgeVerdict(event, state, policies, streams) : nothing;
-    for (const record of [rights, policies]) record.take(event);
-    return judgement;
+    const ofPolicy = state?.kind === 'call' ? judgeVerdict(event, state, policies, streams) : nothing;
+    const ofSilence = silences.judge(event, state);
+    for (const record of [rights, policies, silences]) record.take(event);
+    return {
+      illegal: [...ofPolicy.illegal, ...ofSilence.illegal],
+      unproven: [...ofPolicy.unproven, ...ofSilence.unproven],
+    };
   };
   const unrecordedPolicies = (): readonly string[] => [...cited].filter((version) => !recorded.has(version));
   return {
@@ -65,13 +71,13 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       ({ tenant } = event.metadata);
       notePolicies(event, cited, recorded);
       const ofPerson = judgeRights(event, rights, known?.state);
-      const ofPolicy = broken === undefined ? takeLegal(event, known?.state) : nothing;
+      const ofRecords = broken === undefined ? takeLegal(event, known?.state) : nothing;
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
-        illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal, ...ofPolicy.illegal],
+        illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal, ...ofRecords.illegal],
         unproven: [
           ...unproven,
-          ...ofPolicy.unproven,
+          ...ofRecords.unproven,
           ...optionally('leans-on-set-aside', isLeaning),
           ...optionally('older-rules', isOlder),
           ...ofPerson.unproven,

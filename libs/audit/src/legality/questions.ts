@@ -136,12 +136,12 @@ export function remind(event: JudgedEvent, approval: ApprovalState): Changed {
 type Escalated = EventData<'ApprovalEscalated'>;
 
 /** A requirement whose deadline has come asks more people, or holds. */
-export function escalate(event: JudgedEvent, approval: ApprovalState): Changed {
+export function escalate(event: JudgedEvent, call: CallState, approval: ApprovalState): Changed {
   const data = event.data as Escalated;
   const { requirement: index, level, to, expiresAt, escalatedAt, endedVotes = [] } = data;
   const { proposal, opened } = approval;
   const requirement = proposal.requirements[index];
-  const isDue = requirement !== undefined && hasBecomeDue(proposal.expiresAt[index], escalatedAt, event);
+  const isDue = requirement !== undefined && hasBecomeDue(proposal.expiresAt[index], escalatedAt, event, call);
   if (!isDue) return illegal('deadline', 'no deadline of this requirement had come');
   if (level !== approval.escalations + 1) return illegal('approval', `level ${String(level)} is not the next one`);
   const broken = notOf(data, requirement, opened.filter((one) => one.requirement === index).length);
@@ -175,11 +175,11 @@ function notOf(data: Escalated, requirement: Requirement, levels: number): Illeg
 }
 
 /** An approval ends without an answer where a requirement says so: it has no further step when its deadline comes. */
-export function expire(event: JudgedEvent, approval: ApprovalState): Changed {
+export function expire(event: JudgedEvent, call: CallState, approval: ApprovalState): Changed {
   const { expiredAt } = event.data as EventData<'ApprovalExpired'>;
   const { requirements, expiresAt } = approval.proposal;
   const ends = requirements.some(({ onTimeout, escalation }, index) => {
-    if (!hasBecomeDue(expiresAt[index], expiredAt, event) || onTimeout === 'hold') return false;
+    if (!hasBecomeDue(expiresAt[index], expiredAt, event, call) || onTimeout === 'hold') return false;
     const levels = approval.opened.filter((one) => one.requirement === index).length;
     return onTimeout !== 'escalate' || levels >= escalation.length;
   });

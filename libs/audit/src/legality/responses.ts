@@ -181,12 +181,13 @@ const personRules: readonly Rule[] = [
 ];
 
 /** Silence approves the untouched first round of a request below high risk, after its deadline, where the policy says so. */
-const maySilence: Rule = ({ event, response, before }) => {
+const maySilence: Rule = ({ event, response, call, before }) => {
   const { proposal } = before;
   const [requirement] = proposal.requirements;
   const { decision, respondedAt, resolution } = response;
   if (requirement?.onTimeout !== 'allow') return illegal('silence', 'the policy does not let silence approve');
-  if (!hasBecomeDue(proposal.expiresAt[0], respondedAt, event)) return illegal('silence', 'its deadline had not come');
+  if (!hasBecomeDue(proposal.expiresAt[0], respondedAt, event, call))
+    return illegal('silence', 'its deadline had not come');
   if (strictest(proposal.requirements).signed) return illegal('silence', 'silence has no signature');
   const isPlain = decision.type === 'approve' && resolution === 'approved';
   // Version 1 let silence approve a later round. That gives no right to run.

@@ -24,16 +24,30 @@ export function isBeforeBy(ms: number, stored: string, other: string): boolean {
 /** How far the clock of a process may differ from that of the store: beyond it, a process lets no time come. */
 const skewMsMax = 2000;
 
+/** Members of events with the time at which a limit of a call began. */
+const beginnings = ['requestedAt', 'respondedAt', 'escalatedAt', 'claimedAt', 'renewedAt'] as const;
+
+/** How many milliseconds after the beginning of a limit its event was recorded, as far as no clock explains it. */
+export function lateMsOf({ data, recordedAt }: { readonly data: unknown; readonly recordedAt: string }): number {
+  const members = data as Readonly<Record<string, unknown>>;
+  const begun = beginnings.map((name) => members[name]).find((at) => typeof at === 'string');
+  const lateMs = begun === undefined ? 0 : Date.parse(recordedAt) - Date.parse(begun);
+  return lateMs > skewMsMax ? lateMs : 0;
+}
+
 /**
- * Returns whether a deadline had come by what an event says, and by when it was recorded. Attack: an event says that it
- * happens tomorrow, so that silence approves, or a second run begins, at once.
+ * Returns whether a deadline had come by what an event says, and by when it was recorded. Attacks: an event says that it
+ * happens tomorrow, so that silence approves, or a second run begins, at once; or what began the time says that it happened
+ * long ago.
+ * @param lateMs how late the events were recorded that began a limit of the call: its time counts from the record.
  */
 export function hasBecomeDue(
   deadline: string | null | undefined,
   stated: string,
   { recordedAt }: { readonly recordedAt: string },
+  { lateMs = 0 }: { readonly lateMs?: number },
 ): boolean {
-  return hasCome(deadline, stated) && !isBeforeBy(skewMsMax, recordedAt, String(deadline));
+  return hasCome(deadline, stated) && !isBeforeBy(skewMsMax, recordedAt, String(storedAfter(String(deadline), lateMs)));
 }
 
 /** Returns whether a deadline has come at a stored time; never for null. Stored times sort as texts. */

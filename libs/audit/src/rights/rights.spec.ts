@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EventType } from '@countersign/contracts';
 import { digestOf } from '../legality/digests.js';
-import { approvedStory, callId, grantId, minute, story, use } from '../testing/story.js';
+import { approvedStory, callId, grantId, minute, recordedAt, story, use } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { wordsOf } from '../testing/words-of.js';
 
@@ -264,13 +264,16 @@ describe('an act of a person is found', () => {
     [
       'in place of another before the delegation begins, with a time after its record',
       'no policy let alice respond',
-      approvedBy(
-        recorded([...people, entry('dora')])
-          .policy(policyOf({ id: 'dora', delegates: [{ to: 'alice', from: minute(60), until: minute(90) }] }))
-          .request()
-          .ask({ expiresAt: null }, { expiresInMs: 'never' }),
-        'alice',
-        { onBehalfOf: 'dora', respondedAt: minute(70) },
+      recordedAt(
+        minute(5),
+        approvedBy(
+          recorded([...people, entry('dora')])
+            .policy(policyOf({ id: 'dora', delegates: [{ to: 'alice', from: minute(60), until: minute(90) }] }))
+            .request()
+            .ask({ expiresAt: null }, { expiresInMs: 'never' }),
+          'alice',
+          { onBehalfOf: 'dora', respondedAt: minute(70) },
+        ),
       ),
     ],
     [

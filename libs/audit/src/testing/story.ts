@@ -90,10 +90,14 @@ export const batched: Members = { batchId: 'b', batchMode: 'all-or-nothing', bat
 export const batchOf = (callIds: readonly string[]): string =>
   derivedName('batch-', ['default', 'agent', callIds.toSorted()]);
 
-/** When an event of the service says that a time had come; honest ones are recorded after it. */
-function dueIn({ automatic, respondedAt, ...data }: Members): string {
-  const at = automatic === true ? respondedAt : (data['lapsedAt'] ?? data['expiredAt'] ?? data['escalatedAt']);
-  return typeof at === 'string' ? at : '';
+const stated = ['requestedAt', 'respondedAt', 'escalatedAt', 'claimedAt', 'renewedAt', 'lapsedAt', 'expiredAt'];
+
+/** An honest event is recorded when it says that it happened, and after those before it; another one a minute after it. */
+function recordedAfter(last: StoredEvent | undefined, data: Members): string {
+  const before = last?.recordedAt ?? minute(-10);
+  const at = stated.map((name) => data[name]).find((one) => typeof one === 'string');
+  if (at === undefined) return new Date(Date.parse(before) + 60_000).toISOString();
+  return at > before ? at : before;
 }
 
 /** A story whose last event was recorded at another time than its own. */
@@ -113,7 +117,7 @@ export function story(events: readonly StoredEvent[] = []): Story {
       stream: name,
       revision,
       position,
-      recordedAt: [minute(position), events.at(-1)?.recordedAt ?? '', dueIn(data)].toSorted().at(-1) ?? '',
+      recordedAt: recordedAfter(events.at(-1), data),
     };
     return story([...events, { ...event, type, data, metadata: { ...headers, ...ofCall, ...metadata } }]);
   };

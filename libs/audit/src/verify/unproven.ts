@@ -53,6 +53,8 @@ const words: Readonly<Record<Counted, string>> = {
   'no-credential': 'of people that name no credential: which one it was',
   'late-record': 'recorded long after the person had lost the right: that they are as old as they say',
   'other-time': 'recorded more than 15 minutes after the time that they say: whether they are as old',
+  'silence-time':
+    'approved by silence: whether people could respond all the time, of which the log has the starts of a standalone server alone',
   'set-back':
     'recorded with a time more than 15 minutes before that of an event before them: a clock was wrong, or a time is a lie',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',

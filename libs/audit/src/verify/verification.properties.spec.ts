@@ -68,7 +68,11 @@ const mutations: fc.Arbitrary<Mutation> = fc
     indexes.map((at) => ({ what: 'drop', at, events: log.toSpliced(at, 1) })),
     fc
       .tuple(indexes, indexes)
-      .map(([from, at]) => ({ what: 'duplicate', at, events: log.toSpliced(at, 0, eventAt(from)) })),
+      // Before itself, an event stays where it was, and its duplicate is the next one.
+      .map(([from, to]) => ({
+        ...{ what: 'duplicate', at: from === to ? to + 1 : to },
+        events: log.toSpliced(to, 0, eventAt(from)),
+      })),
     fc
       .tuple(indexes, indexes)
       .filter(([one, other]) => one !== other)
