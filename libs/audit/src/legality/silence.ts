@@ -1,8 +1,9 @@
 import type { EventData, SystemEventData } from '@countersign/contracts';
+import type { ProposalState } from './call-state.js';
 import { illegal } from './judged-event.js';
-import type { JudgedEvent, Judgement } from './judged-event.js';
+import type { Illegal, JudgedEvent, Judgement } from './judged-event.js';
 import type { StreamState } from './streams.js';
-import { hasCome, storedAfter } from './times.js';
+import { isBeforeBy } from './times.js';
 
 /** Since this version silence approves only where the service ran all the time (ADR 102). Versions before it were more lenient. */
 const strictSince = '2026-11-29T16:19:57.000Z';
@@ -33,26 +34,27 @@ export function createSilences(): Silences {
       if (started.role === 'standalone' && started.startedAt > startedAt) ({ startedAt } = started);
     },
     judge: (event, state) => {
-      if (event.type !== 'ApprovalResponded' || state?.kind !== 'call' || state.approval === null) return legal;
-      const { automatic, respondedAt } = event.data as EventData<'ApprovalResponded'>;
-      if (!automatic) return legal;
-      const { proposedAt, expiresAt } = state.approval.proposal;
-      const isStrict = event.recordedAt >= strictSince;
-      const isAway = hasCome(storedAfter(expiresAt[0] ?? respondedAt, lateMsMax + 1), respondedAt);
-      return {
-        illegal: [
-          ...(isStrict && startedAt > proposedAt
-            ? [
-                illegal(
-                  'silence',
-                  `the service started at ${startedAt}, after the question: it did not run all the time`,
-                ),
-              ]
-            : []),
-          ...(isStrict && isAway ? [illegal('silence', 'it was recorded long after its deadline')] : []),
-        ],
-        unproven: ['silence-time'],
-      };
+      const approval = state?.kind === 'call' ? state.approval : null;
+      if (event.type !== 'ApprovalResponded' || approval === null) return legal;
+      const response = event.data as EventData<'ApprovalResponded'>;
+      if (!response.automatic) return legal;
+      const broken = event.recordedAt < strictSince ? [] : brokenBy(response, approval.proposal, startedAt);
+      return { illegal: broken, unproven: ['silence-time'] };
     },
   };
+}
+
+function brokenBy(
+  { respondedAt }: EventData<'ApprovalResponded'>,
+  { proposedAt, expiresAt }: ProposalState,
+  startedAt: string,
+): readonly Illegal[] {
+  const [deadline = null] = expiresAt;
+  const isLate = deadline !== null && isBeforeBy(lateMsMax, deadline, respondedAt);
+  return [
+    ...(startedAt > proposedAt
+      ? [illegal('silence', `the service started at ${startedAt}, after the question: it did not run all the time`)]
+      : []),
+    ...(isLate ? [illegal('silence', 'it was recorded long after its deadline')] : []),
+  ];
 }
