@@ -33,7 +33,7 @@ $gate = new Gate($client, agentId: 'support-desk', tools: [
 // Both phases: the calls of the last assistant message. Calls that ran before have their recorded results.
 $turn = array_key_last(array_filter($messages, fn (array $message) => $message['role'] === 'assistant'));
 $calls = [];
-foreach ($messages[$turn]['toolCalls'] as $number => $call) {
+foreach ($messages[$turn]['toolCalls'] ?? [] as $number => $call) {
     $id = "{$messages[$turn]['id']}/$number"; // stays the same when older messages are cut
     $calls[] = ['toolCallId' => $id, 'toolName' => $call['name'], 'arguments' => $call['arguments']];
 }
