@@ -1,4 +1,7 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
+import { createWorker } from '@countersign/worker-sdk';
 import { MappingError } from '@countersign/worker-sdk/mappings';
 import type {
   FunctionApprovalResponseContent,
@@ -8,25 +11,39 @@ import type {
 import {
   answerTo,
   askAbout,
+  clientOf,
   countRows,
   dropTable,
   type Turn,
 } from '../../libs/worker-sdk/examples/function-approvals.js';
 import { createToolApprovals } from '../../libs/worker-sdk/examples/user-interactions.js';
-import { cleanUpAfterAll } from './harness/cleanup.js';
+import { cleanUpAfterAll, onCleanup, temporaryFolder } from './harness/cleanup.js';
+import { install } from './harness/standalone.js';
 import { eventually } from './harness/wait.js';
-import { startWorld, type World } from './worker-sdk/setup.js';
 
 cleanUpAfterAll();
 
-let world: World;
+const token = (name: string): string => `${name}-token-of-this-spec`;
+const tokens = [
+  { token: token('agent'), principal: 'agent', roles: ['agent'] },
+  { token: token('worker'), principal: 'worker', roles: ['resolver'] },
+  { token: token('me'), principal: 'me', roles: ['approver'] },
+  { token: token('desk'), principal: 'desk', roles: ['front-end'], people: {} },
+];
+
+let url: string;
 beforeAll(async () => {
-  world = await startWorld();
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'data'));
+  writeFileSync(join(folder, 'data', 'tokens.json'), JSON.stringify(tokens), { mode: 0o600 });
+  url = `http://127.0.0.1:${String((await install({}, folder)).port)}`;
 });
 
 function setUp() {
-  const { me, workerOf } = world;
-  return { me, worker: workerOf([dropTable, countRows]) };
+  const tools = [dropTable, countRows];
+  const worker = createWorker({ url, token: token('agent'), resolverToken: token('worker'), agentId: 'agent', tools });
+  onCleanup(() => worker.close(0));
+  return { user: clientOf('kim@example.com', { url, token: token('desk') }), worker };
 }
 
 const callOf = (callId: string, name: string, table: string) =>
@@ -43,32 +60,32 @@ function responsesTo({ contents }: Turn, answers: readonly boolean[]): FunctionA
 }
 
 test('contents of a chat ask about every call of the step, and each is decided alone', async () => {
-  const { me, worker } = setUp();
+  const { user, worker } = setUp();
   const free = await askAbout(worker, 'free', [callOf('a', 'count_rows', 'x')]);
   expect(free.contents).toEqual([{ type: 'function_result', callId: 'a', result: { table: 'x', rows: 3 } }]);
   const first = await askAbout(worker, 'chat', [callOf('a', 'drop_table', 'x'), callOf('b', 'count_rows', 'y')]);
   expect(first.contents.map(({ type }) => type)).toEqual(['function_approval_request', 'function_approval_request']);
   const [no, yes] = responsesTo(first, [false, true]);
-  const half = await answerTo(worker, me, first.state, [no!]);
-  const denied = { callId: 'a', result: expect.stringContaining('Tool call invocation was rejected by user.') };
+  const half = await answerTo(worker, user, first.state, [no!]);
+  const denied = { callId: 'a', result: expect.stringMatching(/rejected by user.*desk#kim@example\.com/) };
   expect(half.contents).toMatchObject([denied, { type: 'function_approval_request', functionCall: { callId: 'b' } }]);
-  const whole = await answerTo(worker, me, half.state, [no!, yes!]);
+  const whole = await answerTo(worker, user, half.state, [no!, yes!]);
   expect(whole.contents).toMatchObject([denied, { callId: 'b', result: { table: 'y', rows: 3 } }]);
 });
 
 test('a response with the call of the model in place of the one that asked decides nothing', async () => {
-  const { me, worker } = setUp();
+  const { user, worker } = setUp();
   const functionCall = callOf('a', 'drop_table', 'x');
   const turn = await askAbout(worker, 'bare', [functionCall]);
   const [response] = responsesTo(turn, [true]);
-  await expect(answerTo(worker, me, turn.state, [{ ...response!, functionCall }])).rejects.toThrow(MappingError);
-  expect((await me.getApproval(response!.id)).state).toBe('pending');
+  await expect(answerTo(worker, user, turn.state, [{ ...response!, functionCall }])).rejects.toThrow(MappingError);
+  expect((await user.getApproval(response!.id)).state).toBe('pending');
 });
 
 test('events of a workflow engine ask about one call after another, with edits and instructions', async () => {
-  const { me, worker } = setUp();
+  const { user, worker } = setUp();
   const events: (UserInteractionRequested | UserInteractionProcessed)[] = [];
-  const approvals = createToolApprovals(worker, me, 'flow', (event) => void events.push(event));
+  const approvals = createToolApprovals(worker, user, 'flow', (event) => void events.push(event));
   const toolCalls = ['x', 'y'].map((table) => ({ toolCallId: table, toolName: 'drop_table', arguments: { table } }));
   const done = approvals.execute('node', { runId: 'thread', toolCalls });
   const askedAbout = (table: string) =>

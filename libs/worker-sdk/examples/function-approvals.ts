@@ -1,5 +1,6 @@
 // A chat whose messages ask for approval themselves: calls of the model become `function_approval_request` contents, and the user's contents responses.
 import {
+  createClient,
   gateTool,
   isRefusal,
   type Client,
@@ -53,6 +54,16 @@ function turnOf({ results, pendingApprovals, state }: StepOutcome): Turn {
 /** The calls of one message of the model are one step. */
 export async function askAbout(worker: Worker, runId: string, calls: readonly FunctionCallContent[]): Promise<Turn> {
   return turnOf(await worker.step({ runId, toolCalls: calls.map(proposedCallOf) }));
+}
+
+/** The client of a person who is signed in at your application. `token` has role front-end. */
+export function clientOf(person: string, { url, token }: { readonly url: string; readonly token: string }): Client {
+  const named: typeof fetch = (input, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set('countersign-person', encodeURIComponent(person));
+    return fetch(input, { ...init, headers });
+  };
+  return createClient({ url, token, fetch: named });
 }
 
 /** @param user the client of the person who is signed in. */
