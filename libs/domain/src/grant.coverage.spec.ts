@@ -31,6 +31,11 @@ describe('couldApproveAlone', () => {
     expect(alone(required)).toBe(false);
   });
 
+  it('accepts a person who would be asked only at the turn of the call', () => {
+    const call = { proposal: proposal({ batchMode: 'sequential' }), requirement: requirement() };
+    expect(couldApproveAlone(call, responder('alice'), startMs)).toBe(true);
+  });
+
   it('rejects the requester where four eyes are asked for', () => {
     expect(alone({}, responder('Agent '))).toBe(false);
     expect(alone({ fourEyes: false }, responder('agent'))).toBe(true);

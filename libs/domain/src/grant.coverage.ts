@@ -14,8 +14,10 @@ const verdict: Verdict = { outcome: 'require', ruleId: '', policyVersion: '', au
  */
 export function couldApproveAlone({ proposal, requirement }: AskedCall, responder: Responder, at: number): boolean {
   const judgement = { outcome: 'require', verdict, requirement } as const;
+  // A sequential call is asked about at its turn. The order of the calls says nothing about who may approve one.
+  const call = { ...proposal, batchMode: 'independent' } as const;
   const requested = toolCallDecider.decide(
-    { type: 'RequestToolCall', at, call: proposal, judgement, approvalId: '' },
+    { type: 'RequestToolCall', at, call, judgement, approvalId: '' },
     toolCallDecider.initialState(),
   );
   if (requested.status === 'refused') return false;
