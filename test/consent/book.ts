@@ -1,4 +1,5 @@
 import type { Agent, Answer, Arguments, Content, Policy, Rule } from './words.ts';
+import { runOf } from './world.ts';
 
 /** A law that the product broke, and how. */
 export class Broken extends Error {
@@ -48,13 +49,23 @@ export interface Round {
   end: { readonly as: 'denied' | 'person' | 'other'; readonly at: number } | null;
 }
 
-/** The all-or-nothing batch of a call. */
+/** The all-or-nothing batch of a call. A rule gives it no name. */
 export interface Batch {
-  readonly name: string;
+  readonly name: string | null;
   readonly by: Agent;
   readonly run: number;
   readonly members: readonly number[];
   hasBegun: boolean;
+}
+
+/** The place of a sequential call in its queue: those of one principal, in one run and inside one call. */
+export interface Turn {
+  place: number;
+  isWaiting: boolean;
+  /** What comes at its turn: people are asked by this rule; null: it is allowed. */
+  question: { readonly rule: Rule; readonly expiresIn: number | null } | null;
+  /** A person ordered another try, so it runs beside the call whose turn it is. */
+  isBeside: boolean;
 }
 
 export interface Call extends Arguments {
@@ -64,6 +75,7 @@ export interface Call extends Arguments {
   readonly onBehalfOf: string | null;
   readonly inside: number | null;
   readonly batch: Batch | null;
+  turn: Turn | null;
   readonly rounds: Round[];
   state: string;
   approved: (Arguments & { readonly instructions: readonly (string | null)[] }) | null;
@@ -80,6 +92,7 @@ export class Book {
   /** Until when the service was stopped last. */
   stoppedUntil = -1;
   rounds = 0;
+  places = 0;
 
   constructor(policy: Policy) {
     this.policy = policy;
@@ -97,6 +110,19 @@ export class Book {
     return outer === undefined ? [call] : [call, ...this.around(outer)];
   }
 
+  /** Whether the call around this one was cancelled, or one of the same principal further out. */
+  isInsideCancelled({ inside, by }: Pick<Call, 'inside' | 'by'>): boolean {
+    const outer = inside === null ? undefined : this.calls.get(inside);
+    const around = outer === undefined ? [] : this.around(outer);
+    return around.some((one) => one.state === 'cancelled' && (one === outer || one.by === by));
+  }
+
+  /** Puts a call at the end of its queue. */
+  queue(call: Call): void {
+    this.places += 1;
+    call.turn = { place: this.places, isWaiting: true, question: null, isBeside: false };
+  }
+
   /** The people for whom a call and those around it act. */
   actsFor(call: Call): readonly string[] {
     return this.around(call).flatMap(({ onBehalfOf }) => (onBehalfOf === null ? [] : [onBehalfOf]));
@@ -109,6 +135,15 @@ export const isOpen = (state: string): boolean => ['awaiting_approval', 'allowed
 /** Whether a call can still be cancelled: it was never claimed, and nor was another one of its batch. */
 export const isCancellable = ({ state, claims, batch }: Call): boolean =>
   isOpen(state) && claims.length === 0 && batch?.hasBegun !== true;
+
+/** The calls that a principal can still cancel with a run, and inside it. */
+export function cancellableIn(book: Book, run: number, by: Agent): readonly Call[] {
+  const isIn = (call: Call): boolean => book.around(call).some((outer) => outer.by === by && runOf(outer.id) === run);
+  return [...book.calls.values()].filter((call) => call.by === by && isCancellable(call) && isIn(call));
+}
+
+/** Whether a call waits for those before it, so that no person is asked about it. */
+export const isWaiting = ({ turn }: Call): boolean => turn?.isWaiting === true;
 
 /** Whether a call has ended without a run. */
 export const hasEnded = (state: string): boolean => ['denied', 'expired', 'cancelled', 'blocked'].includes(state);
@@ -131,8 +166,10 @@ export function takeOver(book: Book, answer: Answer, expected: States = new Map(
     must(shown !== undefined, 1, `call ${String(id)} is not shown`);
     const states = expected.get(id) ?? [call.state];
     const isEnded = isClosedWithBatch(call, shown.state, answer) || isEndedInside(book, call, shown.state, answer);
+    // `Turns` judges whether its turn has come.
+    const isTurn = isWaiting(call) && !shown.waits && ['allowed', 'awaiting_approval', 'blocked'].includes(shown.state);
     must(
-      states.includes(shown.state) || isEnded,
+      states.includes(shown.state) || isEnded || isTurn,
       expected.has(id) ? 1 : 10,
       `call ${String(id)} is ${shown.state} and not ${states.join(' or ')}`,
     );

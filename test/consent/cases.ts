@@ -1,38 +1,21 @@
-import type { Command, Decision, Grant, Request, Respond } from './words.ts';
+import {
+  request,
+  respond,
+  approve,
+  deny,
+  edit,
+  withdraw,
+  wait,
+  ask,
+  claim,
+  identify,
+  withSecret,
+  ofOther,
+  grantOf,
+} from './acts.ts';
+import { stepCases } from './step-cases.ts';
+import type { Command } from './words.ts';
 import { policies } from './world.ts';
-
-const ask1 = { inside: null, secret: null } as const;
-const request = (amount: number, expiresIn: number | null = null, call = 1): Request => ({
-  ...{ type: 'request', by: 'agent', as: 'agent', calls: [{ call, amount, ...ask1 }], batch: null },
-  ...{ expiresIn, onBehalfOf: null },
-});
-const respond = (
-  by: string,
-  decision: Decision,
-  instruction: string | null = null,
-  seen: 'current' | 'first' = 'current',
-): Respond => ({ type: 'respond', call: 1, by, decision, seen, instruction, remember: null });
-const approve = (by: string, instruction: string | null = null, call = 1): Command => ({
-  ...respond(by, { type: 'approve' }, instruction),
-  call,
-});
-const deny = (by: string): Command => respond(by, { type: 'deny' });
-const edit = (by: string, amount: number): Command => respond(by, { type: 'edit', amount, secret: null });
-const withdraw = (by: string): Command => ({ type: 'withdraw', call: 1, by });
-const wait = (seconds: number): Command => ({ type: 'wait', seconds });
-const ask: Command = { type: 'ask', call: 1, by: 'agent', expiresIn: null };
-const claim = (key = 'k1', call = 1): Command => ({ type: 'claim', call, key });
-const identify: Command = { type: 'identify', person: 'amy@corp.example', as: 'amy' };
-
-const withSecret = (one: Request, secret: string): Request => ({
-  ...one,
-  calls: one.calls.map((asked) => ({ ...asked, secret })),
-});
-const ofOther = (one: Request): Request => ({ ...one, by: 'other', as: 'agent' });
-const grantOf = (by: string, change: Partial<Grant> = {}): Grant => ({
-  ...{ type: 'grant', by, match: { of: 'any' }, run: null, as: null, expiresIn: 600, maxUses: null },
-  ...change,
-});
 
 /** Attacks that once succeeded, and what each defence is for. Every check begins with them. */
 export const cases: Readonly<Record<string, readonly Command[]>> = {
@@ -224,4 +207,5 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     ...([{ type: 'reconcile', call: 1, as: 'retry' }, claim('k2')] as const),
   ],
   'the same id stands for another action': [request(5), request(50), withSecret(request(5), 'hunter-blue'), request(5)],
+  ...stepCases,
 };

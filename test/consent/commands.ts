@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Agent, AskedCall, Command, Decision, Grant, Match, Remember, Respond } from './words.ts';
+import type { Agent, ApproveAll, AskedCall, Command, Decision, Grant, Match, Remember, Respond } from './words.ts';
 import { people, policies, runOf } from './world.ts';
 
 /** One of so many is a value, the others are null. */
@@ -54,7 +54,8 @@ const request: fc.Arbitrary<Command> = fc
   .record({
     ...{ type: fc.constant('request' as const), by: agent, as: agent, expiresIn },
     calls: fc.uniqueArray(asked, { minLength: 1, maxLength: 2, selector: (one) => one.call }),
-    batch: fc.constantFrom(null, null, 'pair', 'both'),
+    batch: fc.constantFrom(null, null, null, 'pair', 'both'),
+    inTurn: fc.constantFrom(false, false, true),
     onBehalfOf: oneOf(4, fc.constantFrom('amy', 'amy@corp.example', 'dan', 'ben')),
   })
   .map((one) => ({
@@ -76,7 +77,14 @@ const grant: fc.Arbitrary<Grant> = fc.record({
   ...{ type: fc.constant('grant' as const), by: person, match, maxUses },
   run: fc.constantFrom(null, null, 1, 2),
   as: fc.constantFrom<Agent | null>(null, null, 'agent', 'other'),
+  of: fc.constantFrom<Agent | null>(null, null, 'agent', 'other'),
   expiresIn: fc.constantFrom(20, 600),
+});
+
+const approveAll: fc.Arbitrary<ApproveAll> = fc.record({
+  ...{ type: fc.constant('approve-all' as const), by: person },
+  calls: fc.constantFrom([1, 2], [1, 2], [1, 2, 3], [2, 3]),
+  seen: fc.constantFrom('current' as const, 'current' as const, 'first' as const),
 });
 
 const ofKind = <Kind extends string>(type: Kind) => ({ type: fc.constant(type) });
@@ -84,6 +92,8 @@ const ofKind = <Kind extends string>(type: Kind) => ({ type: fc.constant(type) }
 const next: fc.Arbitrary<Command> = fc.oneof(
   { weight: 14, arbitrary: respond },
   { weight: 6, arbitrary: request },
+  { weight: 1, arbitrary: approveAll },
+  { weight: 1, arbitrary: fc.record({ ...ofKind('output'), call: fc.constantFrom(1, 3, 3), by: agent }) },
   { weight: 2, arbitrary: fc.record({ ...ofKind('ask'), call, by: agent, expiresIn }) },
   { weight: 2, arbitrary: fc.record({ ...ofKind('withdraw'), call, by: person }) },
   { weight: 4, arbitrary: fc.constantFrom(1, 12, 31, 61).map((seconds) => ({ type: 'wait', seconds }) as const) },
@@ -167,9 +177,9 @@ const steps: fc.Arbitrary<readonly Command[]> = fc
 const firstRequest: fc.Arbitrary<Command> = fc
   .record({ amount, secret, expiresIn, second: oneOf(2, fc.record({ amount, secret })) })
   .chain(({ expiresIn: shorter, second, ...first }) =>
-    fc.constantFrom(null, 'pair').map((batch) => ({
+    fc.tuple(fc.constantFrom(null, null, 'pair'), fc.boolean()).map(([batch, inTurn]) => ({
       ...{ type: 'request' as const, by: 'agent' as const, as: 'agent' as const, onBehalfOf: null },
-      ...{ expiresIn: shorter, batch: second === null ? null : batch },
+      ...{ expiresIn: shorter, batch: second === null ? null : batch, inTurn },
       calls: [first, ...(second === null ? [] : [second])].map((one, at) => ({ ...one, call: at + 1, inside: null })),
     })),
   );
@@ -177,7 +187,7 @@ const firstRequest: fc.Arbitrary<Command> = fc
 /** What happens in one world: in some of them a policy with quotas or a grant, and a request before all else. */
 export const histories: fc.Arbitrary<readonly Command[]> = fc
   .record({
-    policy: fc.constantFrom(null, null, policies[1], policies[2]),
+    policy: fc.constantFrom(null, null, policies[1], policies[2], policies[4], policies[5]),
     granted: oneOf(4, grant),
     first: firstRequest,
     rest: steps,

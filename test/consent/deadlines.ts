@@ -1,4 +1,4 @@
-import { isOpen, must, takeOver } from './book.ts';
+import { isOpen, isWaiting, must, takeOver } from './book.ts';
 import type { Book, Call, Proposal, Round } from './book.ts';
 import { instructed } from './votes.ts';
 import type { Seats } from './seats.ts';
@@ -22,6 +22,7 @@ export class Deadlines {
       must(shown !== undefined, 1, 'a call vanished');
       // It ended with its batch.
       if (shown.state === 'cancelled' && isOpen(call.state)) continue;
+      if (isWaiting(call)) continue;
       if (call.state === 'awaiting_approval') expected.set(id, this.#ends(call, shown));
       else if (call.state === 'approved') expected.set(id, ['approved', 'expired']);
       else if (call.state === 'executing') {

@@ -3,6 +3,7 @@ import { batchDecider, currentProposal, grantDecider } from '@countersign/domain
 import type {
   Approval,
   ExpireApproval,
+  RequestToolCall,
   RespondToApproval,
   ToolCall,
   ToolCallCommand,
@@ -32,6 +33,17 @@ export const defences = {
   'bounded-history': 13,
   'own-quotas': 14,
   'own-batches': 14,
+  'asks-all': 1,
+  'all-asking-rules': 1,
+  'whole-steps': 1,
+  'step-digests': 6,
+  'denied-runs': 1,
+  'ended-runs': 1,
+  'in-turn': 18,
+  'order-of-turns': 18,
+  'run-grants': 1,
+  'own-grants': 14,
+  'approved-output': 1,
 } as const;
 
 export type Defence = keyof typeof defences;
@@ -45,7 +57,7 @@ type Alter = NonNullable<CommandPorts['alterRule']>;
 /** The rules of the domain without a defence. */
 export function alterRule(without: Defence | null): Alter {
   return (rule) => (command, state) => {
-    const asked = without === 'no-shortening' ? asIfShortened(command) : command;
+    const asked = command.type === 'RequestToolCall' ? changeRequest(without, command) : command;
     if (state.status === 'unrequested') return rule(asked as typeof command, state);
     const [changed, on] = change(without, asked, state);
     // A change keeps the type of the command.
@@ -76,6 +88,45 @@ const confirmAnyhow: NonNullable<CommandPorts['decideGrant']> = (command, state)
       : { ...state, terms: { ...state.terms, createdBy: 'another person' } },
   );
 
+function changeRequest(without: Defence | null, command: RequestToolCall): RequestToolCall {
+  switch (without) {
+    case 'no-shortening':
+      return asIfShortened(command);
+    case 'asks-all':
+      return asIfAlone(command);
+    case 'all-asking-rules':
+      return ofFirstRule(command);
+    case 'whole-steps':
+      return command.call.batchRuleId === undefined ? command : independent(command);
+    case 'in-turn':
+      return command.call.batchMode === 'sequential' ? independent(command) : command;
+    default:
+      return command;
+  }
+}
+
+/** As if no other call of the step mattered. */
+function asIfAlone(command: RequestToolCall): RequestToolCall {
+  const { verdict } = command.judgement;
+  const isAsked = verdict.outcome === 'require' && verdict.why.some((line) => line.startsWith('it waits, because'));
+  return isAsked ? { ...command, judgement: { outcome: 'allow', verdict: { ...verdict, outcome: 'allow' } } } : command;
+}
+
+/** As if one of several rules that ask about all calls of a step were enough. */
+function ofFirstRule(command: RequestToolCall): RequestToolCall {
+  const { judgement } = command;
+  if (judgement.outcome !== 'require') return command;
+  const { requirement } = judgement;
+  return {
+    ...command,
+    judgement: { ...judgement, requirement: { ...requirement, stages: requirement.stages.slice(0, 1) } },
+  };
+}
+
+function independent({ call: { batchRuleId: _, ...call }, ...command }: RequestToolCall): RequestToolCall {
+  return { ...command, call: { ...call, batchMode: 'independent' } };
+}
+
 function change(without: Defence | null, command: ToolCallCommand, state: ToolCall): [ToolCallCommand, ToolCallState] {
   switch (without) {
     case 'every-requirement':
@@ -92,6 +143,8 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command.type === 'ExpireApproval' ? withoutApprovers(command) : command, state];
     case 'voters-now':
       return [command.type === 'RespondToApproval' ? withoutVoters(command) : command, state];
+    case 'approved-output':
+      return [command, command.type === 'SubmitClientOutput' ? { ...state, permission: { status: 'allowed' } } : state];
     case 'bounded-history':
       return [command, command.type === 'RespondToApproval' ? onLast(state, shortened) : state];
     default:
@@ -152,8 +205,8 @@ function withoutApprovers<Known extends { readonly approvers?: unknown }>({ appr
 }
 
 /** As if an agent's one second counted where the end is no denial. */
-function asIfShortened(command: ToolCallCommand): ToolCallCommand {
-  if (command.type !== 'RequestToolCall' || command.judgement.outcome !== 'require') return command;
+function asIfShortened(command: RequestToolCall): RequestToolCall {
+  if (command.judgement.outcome !== 'require') return command;
   const { requirement } = command.judgement;
   return requirement.onTimeout === 'deny'
     ? command

@@ -38,22 +38,27 @@ export class Grants {
     this.#seats = seats;
   }
 
-  grant({ by, match, run, as, expiresIn, maxUses }: Grant, answer: Answer): void {
+  grant({ by, match, run, as, of, expiresIn, maxUses }: Grant, answer: Answer): void {
     if (answer.refused !== null)
       return must(this.#seats.isRemoved(by), 9, `a grant was refused with ${answer.refused}`);
     must(!this.#seats.isRemoved(by), 8, `${by} was removed, and gave a grant`);
     // The policy has no default, so everybody may grant what no rule judges. That covers no call of a world.
     const risk = Math.max(0, ...this.#rulesFor(by).map(riskOf));
-    this.#add({ by, match, run, as, of: null, end: this.#book.now + expiresIn, maxUses, risk, remembered: null });
+    this.#add({ by, match, run, as, of, end: this.#book.now + expiresIn, maxUses, risk, remembered: null });
   }
 
   /** An approval that a person gave alone, and wants remembered for calls like it. */
-  remember(by: string, { match, scope, expiresIn, maxUses }: Remember, call: Call, args: Arguments): void {
-    const rule = this.#book.ruleOf(args.amount);
+  remember(
+    by: string,
+    { match, scope, expiresIn, maxUses }: Remember,
+    call: Call,
+    args: Arguments,
+    rules: readonly Rule[],
+  ): void {
     this.#add({
       ...{ by, match: match === 'tool' ? { of: 'any' } : { of: 'exact', is: args } },
       ...{ run: scope === 'run' ? runOf(call.id) : null, as: call.as, of: call.by },
-      ...{ end: this.#book.now + expiresIn, maxUses, risk: riskOf(rule), remembered: call },
+      ...{ end: this.#book.now + expiresIn, maxUses, risk: Math.max(...rules.map(riskOf)), remembered: call },
     });
   }
 
@@ -62,7 +67,8 @@ export class Grants {
   }
 
   #rulesFor(principal: string) {
-    return this.#book.policy.rules.filter((rule) => this.#seats.isEnough(rule, principal));
+    const { rules } = this.#book.policy;
+    return rules.filter((rule) => rule.outcome === undefined && this.#seats.isEnough(rule, principal));
   }
 
   confirm({ grant, by }: Extract<Command, { type: 'confirm' | 'revoke' }>, answer: Answer): void {
@@ -96,6 +102,18 @@ export class Grants {
 
   use(grant: number, call: Call): void {
     this.#grants[grant]?.uses.add(call.id);
+  }
+
+  /** A use that was not needed: the call is asked about after all. */
+  leave(grant: number, call: Call): void {
+    this.#grants[grant]?.uses.delete(call.id);
+  }
+
+  /** The grants for a run end when a principal, or a denial of its call, ends the run: but for those that name another one. */
+  endOfRun(run: number, by: Agent): void {
+    for (const granted of this.#grants) {
+      if (granted.run === run && (granted.of ?? by) === by) granted.isRevoked = true;
+    }
   }
 
   /** Law 12: a grant whose author guessed a hidden value. */

@@ -33,7 +33,7 @@ export async function playOnServer(commands: readonly Command[]): Promise<void> 
   // The whole product is loaded only where it is needed.
   const { openServerSide } = await import('./server-side.ts');
   const model = new ConsentModel(people, delegations, policy);
-  const hasBatch = commands.some((one) => one.type === 'request' && one.batch !== null && one.calls.length > 1);
+  const hasBatch = commands.some((one) => one.type === 'request' && one.calls.length > 1);
   const [subject, server] = [openWriteSide(policy), await openServerSide(policy)];
   try {
     for (const command of commands) {
@@ -52,11 +52,14 @@ export async function playOnServer(commands: readonly Command[]): Promise<void> 
   }
 }
 
-/** The answer of the server once it has ended what runs inside cancelled calls, which it does in the background. */
+/** The answer of the server once it has done what it does in the background: turns, and the end of runs and of inner calls. */
 async function untilEnded(server: ServerSubject, ruled: Answer, first: Answer): Promise<Answer> {
   let served = first;
   const isLate = (): boolean =>
-    [...ruled.calls].some(([id, { state }]) => state === 'cancelled' && isOpen(served.calls.get(id)?.state ?? ''));
+    [...ruled.calls].some(([id, { state, waits }]) => {
+      const shown = served.calls.get(id);
+      return (state === 'cancelled' && isOpen(shown?.state ?? '')) || (!waits && shown?.waits === true);
+    }) || ruled.grants.some(({ isActive }, at) => !isActive && served.grants[at]?.isActive === true);
   for (let looks = 0; isLate() && looks < looksMax; looks += 1) {
     await new Promise((resolve) => setTimeout(resolve, 20));
     served = { ...served, ...(await server.look()) };

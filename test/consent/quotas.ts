@@ -1,11 +1,11 @@
-import { must } from './book.ts';
+import { isWaiting, must } from './book.ts';
 import type { Book, Call } from './book.ts';
 import type { Agent, Arguments } from './words.ts';
 import { runOf } from './world.ts';
 
 /** A call about which people would be asked. */
 export interface Question extends Arguments {
-  readonly call: number;
+  readonly id: number;
   readonly by: Agent;
   readonly as: Agent;
 }
@@ -40,12 +40,17 @@ export class QuotaCheck {
     const own = [...this.#book.calls.values()].filter((call) => call.by === by);
     // A principal that takes the name of another agent is counted under every name together as well.
     const counted = [own.filter((call) => call.as === as), ...(by === as ? [] : [own])];
-    const pending = counted.map((calls) => calls.filter(({ state }) => state === 'awaiting_approval'));
+    // A call that waits for its turn and will be asked about counts, and is compared with none.
+    const pending = counted.map((calls) =>
+      calls.filter(
+        ({ state, turn }) => state === 'awaiting_approval' && !(turn?.isWaiting === true && turn.question === null),
+      ),
+    );
     const isFull = pending.some((calls) => calls.length + questions.length > quotas.pending);
     const isCooling = counted.some((calls) => this.#isCooling(calls));
     const isAskedAlready = pending
       .flat()
-      .some((call) => questions.some((one) => one.call !== call.id && isEqual(one, call)));
+      .some((call) => !isWaiting(call) && questions.some((one) => one.id !== call.id && isEqual(one, call)));
     const isAskedTwice = questions.some((one, at) =>
       questions.slice(0, at).some((other) => isEqualQuestion(one, other)),
     );
@@ -76,9 +81,9 @@ export class QuotaCheck {
 }
 
 function isEqual(one: Question, call: Call): boolean {
-  return runOf(one.call) === runOf(call.id) && one.amount === call.amount && one.secret === call.secret;
+  return runOf(one.id) === runOf(call.id) && one.amount === call.amount && one.secret === call.secret;
 }
 
 function isEqualQuestion(one: Question, other: Question): boolean {
-  return runOf(one.call) === runOf(other.call) && one.amount === other.amount && one.secret === other.secret;
+  return runOf(one.id) === runOf(other.id) && one.amount === other.amount && one.secret === other.secret;
 }

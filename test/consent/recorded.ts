@@ -1,5 +1,5 @@
 import type { GrantIndex, History, PendingCall } from '@countersign/commands';
-import { currentApproval } from '@countersign/domain';
+import { currentApproval, queuedIn } from '@countersign/domain';
 import type { Approval, Counted, Grant, ToolCall } from '@countersign/domain';
 import type { Defence } from './defences.ts';
 
@@ -11,6 +11,9 @@ export interface Recorded {
 
 const isPending = (call: ToolCall): boolean => currentApproval(call)?.resolution.status === 'pending';
 
+/** People will be asked when its turn comes. */
+const asksAtTurn = (call: ToolCall): boolean => (queuedIn(call)?.question ?? null) !== null;
+
 /** The history of the agents, for quotas and batches. */
 export function historyOf(recorded: Recorded, without: Defence | null): History {
   const isOf = ({ request }: ToolCall, { requestedBy, agentId }: Counted): boolean =>
@@ -20,7 +23,7 @@ export function historyOf(recorded: Recorded, without: Defence | null): History 
     recorded.calls.filter((call) => isOf(call, of)).flatMap(({ approvals }) => approvals);
   return {
     pendingOf: (_, of, atMost) =>
-      Math.min(atMost, approvalsOf(of).filter(({ resolution }) => resolution.status === 'pending').length),
+      Math.min(atMost, recorded.calls.filter((call) => isOf(call, of) && (isPending(call) || asksAtTurn(call))).length),
     denialsInARow: (_, of, atMost) => denialsInARow(approvalsOf(of), atMost),
     pendingCalls: (_, { runId, toolName, ...of }) =>
       recorded.calls
@@ -65,14 +68,22 @@ export function grantIndexOf(recorded: Recorded, without: Defence | null): Grant
   const live = (at: number): readonly Grant[] =>
     recorded.grants
       .filter(({ status, terms }) => status !== 'revoked' && Date.parse(terms.expiresAt) > at)
-      .map((grant) => (without === 'hidden-equality' ? asIfRemembered(grant) : grant));
+      .map((grant) => changed(grant, without));
   return {
     live: (_, toolName, at) => live(at).filter(({ terms }) => terms.toolName === toolName),
     liveCount: (_, at) => live(at).length,
   };
 }
 
-/** As if the author of a digest had seen the values. */
-function asIfRemembered(grant: Grant): Grant {
-  return { ...grant, terms: { ...grant.terms, approvalId: grant.terms.approvalId ?? 'apr_seen' } };
+function changed(grant: Grant, without: Defence | null): Grant {
+  const { requestedBy: _, ...terms } = grant.terms;
+  switch (without) {
+    case 'hidden-equality':
+      // As if the author of a digest had seen the values.
+      return { ...grant, terms: { ...grant.terms, approvalId: grant.terms.approvalId ?? 'apr_seen' } };
+    case 'own-grants':
+      return { ...grant, terms };
+    default:
+      return grant;
+  }
 }

@@ -10,15 +10,19 @@ const runId = (run: number): string => `run-${String(run)}`;
 /** The id of a call. */
 export const idOf = (call: number): string => deriveCallId('default', runId(runOf(call)), `call-${String(call)}`);
 
+/** Whether the client itself runs a call. */
+const isOfClient = (call: number): boolean => call === 3;
+
 /** The body of a request. The second and later calls may be run again. */
-export function requestBody({ as, calls, batch, expiresIn, onBehalfOf }: Request): RequestToolCalls {
+export function requestBody({ as, calls, batch, inTurn, expiresIn, onBehalfOf }: Request): RequestToolCalls {
   return {
     ...{ runId: runId(runOf(calls[0]?.call ?? 1)), agentId: as },
     ...(onBehalfOf !== null && { onBehalfOf }),
     ...(batch !== null && { batchId: batch, batchMode: 'all-or-nothing' as const }),
+    ...(batch === null && inTurn && { batchMode: 'sequential' as const }),
     calls: calls.map(({ call, inside, ...args }) => ({
       ...{ toolCallId: `call-${String(call)}`, toolName: 'pay', arguments: toArguments(args) },
-      ...{ idempotent: call > 1, labels: { subject: subjectName } },
+      ...{ idempotent: call > 1, clientExecuted: isOfClient(call), labels: { subject: subjectName } },
       ...(inside !== null && { parentCallId: idOf(inside) }),
       ...(expiresIn !== null && { expiresInMs: expiresIn * 1_000 }),
     })),
@@ -28,11 +32,12 @@ export function requestBody({ as, calls, batch, expiresIn, onBehalfOf }: Request
 /** The run of a command in the product. */
 export const runOfCommand = runId;
 
-export function grantBody({ match, run, as, expiresIn, maxUses }: Grant): CreateGrantBody {
+export function grantBody({ match, run, as, of, expiresIn, maxUses }: Grant): CreateGrantBody {
   return {
     ...{ toolName: 'pay', match: matchOf(match), expiresInMs: expiresIn * 1_000, reason: 'often asked' },
     ...(run !== null && { runId: runId(run) }),
     ...(as !== null && { agentId: as }),
+    ...(of !== null && { requestedBy: of }),
     ...(maxUses !== null && { maxUses }),
   };
 }

@@ -162,7 +162,8 @@ export class Seats {
 
   mayBeApproved(proposal: Proposal): boolean {
     const votes = this.counted(proposal, true);
-    return proposal.rules.every((rule) => this.canFill(proposal, [rule], votes));
+    const rules = proposal.rules.flatMap((rule) => rule.parts ?? [rule]);
+    return rules.every((rule) => this.canFill(proposal, [rule], votes));
   }
 
   mustBeApproved(proposal: Proposal): boolean {

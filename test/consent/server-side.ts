@@ -8,7 +8,7 @@ import type { Response, Sent, Server } from './server.ts';
 import { fromArguments } from './shown.ts';
 import { leaseMs, subjectName } from './subject.ts';
 import type { Deciders, Subject } from './subject.ts';
-import type { Answer, Command, Policy, Respond, Shown } from './words.ts';
+import type { Answer, ApproveAll, Command, Policy, Respond, Shown } from './words.ts';
 import { people } from './world.ts';
 
 /** What an HTTP command came to. */
@@ -66,7 +66,7 @@ class ServerSide {
     const isDone = response === null || response.status < 300;
     const claim = command.type === 'claim' && isDone ? this.#claimed(command.call, response) : undefined;
     return {
-      refused: isDone ? notCancelledOf(response) : (response.body as { code: string }).code,
+      refused: isDone ? refusedOf(response) : (response.body as { code: string }).code,
       ...shown,
       ...(claim !== undefined && { claim }),
       ...(mayDecide !== undefined && { mayDecide }),
@@ -126,6 +126,12 @@ class ServerSide {
       }
       case 'respond':
         return this.#respond(command);
+      case 'approve-all':
+        return this.#approveAll(command);
+      case 'output': {
+        const body = { status: 'succeeded', output: 'paid' };
+        return this.#post(command.by, `/v1/tool-calls/${idOf(command.call)}/output`, body);
+      }
       case 'withdraw': {
         const path = `/v1/approvals/${this.#approvalOf(command.call)}/responses/mine`;
         return { response: await this.#send(command.by, 'DELETE', path, { key: this.#nextKey() }) };
@@ -203,6 +209,20 @@ class ServerSide {
     return { ...this.#granted(done), mayDecide: view?.mayDecide?.now ?? false };
   }
 
+  /** A person looks at all of the approvals, and approves them at once. */
+  async #approveAll({ by, calls, seen }: ApproveAll): Promise<Done> {
+    const shown: Record<string, string> = {};
+    const approvalIds = calls.map((call) => this.#approvalOf(call));
+    for (const id of approvalIds) {
+      const { status, body } = await this.#send(by, 'GET', `/v1/approvals/${id}`);
+      const current = status === 200 ? (body as ApprovalView).proposal.digest : undefined;
+      const digest = seen === 'first' ? this.#firstDigests.get(id) : current;
+      if (digest !== undefined) shown[id] = digest;
+    }
+    const body = { approvalIds, decision: { type: 'approve' }, mode: 'all-or-nothing', proposalDigests: shown };
+    return this.#post(by, '/v1/approvals/responses', body);
+  }
+
   #granted(done: Done): Done {
     const body = done.response?.body as {
       readonly grantId?: string;
@@ -267,7 +287,7 @@ class ServerSide {
     const isPermitted = !unpermitted.includes(state);
     const grantId = verdict.outcome === 'allow' && isPermitted ? verdict.grantId : undefined;
     return {
-      ...{ state, instruction, ...seen(view.arguments) },
+      ...{ state, instruction, waits: view.waitsForTurn === true, ...seen(view.arguments) },
       grant: grantId === undefined ? null : this.#given.indexOf(grantId),
       approval: approval === null ? null : toShownApproval(approval, this.#requestDigests.get(call)),
     };
@@ -288,10 +308,11 @@ function mustHaveStatus({ status, body }: Response): void {
   if (status !== (statuses[code] ?? 409)) throw new Error(`${code} has the status ${String(status)}`);
 }
 
-/** Why a call of a run could not be cancelled. */
-function notCancelledOf(response: Response | null): string | null {
-  const body = response?.body as { readonly notCancelled?: readonly { readonly code: string }[] } | null | undefined;
-  return body?.notCancelled?.[0]?.code ?? null;
+/** Why a call of a run could not be cancelled, or one of several approvals not be answered. */
+function refusedOf(response: Response | null): string | null {
+  type Refused = readonly { readonly code?: string; readonly problem?: { readonly code: string } }[];
+  const body = response?.body as { readonly notCancelled?: Refused; readonly results?: Refused } | null | undefined;
+  return body?.notCancelled?.[0]?.code ?? body?.results?.find(({ problem }) => problem)?.problem?.code ?? null;
 }
 
 function seen(args: unknown) {

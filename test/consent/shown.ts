@@ -1,6 +1,13 @@
 import { hiddenValues, proposalDigest } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
-import { callState, currentApproval, currentProposal, digestInputOf, instructionsOf } from '@countersign/domain';
+import {
+  callState,
+  currentApproval,
+  currentProposal,
+  digestInputOf,
+  instructionsOf,
+  queuedIn,
+} from '@countersign/domain';
 import type { Action, Approval, ToolCall } from '@countersign/domain';
 import type { Defence } from './defences.ts';
 import type { Arguments, Shown } from './words.ts';
@@ -30,7 +37,7 @@ export function toShown(state: ToolCall, grants: readonly string[], without: Def
   const action = without === 'request-shown' && approval ? currentProposal(approval).action : state.action;
   const grantId = state.permission.status === 'allowed' ? state.verdict?.grantId : undefined;
   return {
-    ...{ state: callState(state) ?? '', ...seen(action) },
+    ...{ state: callState(state) ?? '', waits: queuedIn(state) !== undefined, ...seen(action) },
     instruction:
       without === 'counted-instructions'
         ? (approval?.votes.find(({ instruction }) => instruction !== null)?.instruction ?? null)

@@ -1,8 +1,9 @@
-import { isSame, must, takeOver } from './book.ts';
-import type { Book, Call, Proposal, Round, Vote } from './book.ts';
+import { cancellableIn, isSame, isWaiting, must, takeOver } from './book.ts';
+import type { Book, Call, Proposal, Round, States, Vote } from './book.ts';
 import type { Grants } from './grants.ts';
 import type { Seats } from './seats.ts';
-import type { Answer, Command, Decision, Respond, Rule } from './words.ts';
+import type { Answer, ApproveAll, Command, Decision, Respond, Rule } from './words.ts';
+import { runOf } from './world.ts';
 
 type Withdraw = Extract<Command, { type: 'withdraw' }>;
 
@@ -28,7 +29,8 @@ export class Votes {
     const call = this.#book.calls.get(id);
     const round = call?.rounds.at(-1);
     const current = round?.proposals.at(-1);
-    return call && round && current && { call, round, current };
+    if (call === undefined || isWaiting(call)) return undefined;
+    return round && current && { call, round, current };
   }
 
   respond(command: Respond, answer: Answer): void {
@@ -42,8 +44,31 @@ export class Votes {
       this.#refusedWithCause(command, asked, answer.refused);
       return takeOver(this.#book, answer);
     }
+    const states = this.#counted(command, asked, answer);
+    const { call, current } = asked;
+    const { by, remember } = command;
+    if (remember !== null && call.approved !== null) {
+      this.#grants.remember(by, remember, call, call.approved, current.rules);
+    }
+    takeOver(this.#book, answer, states);
+  }
+
+  /** One person approves several calls, and each of them by its own proposal: all count, or none. */
+  approveAll({ calls, by, seen }: ApproveAll, answer: Answer): void {
+    if (answer.refused !== null) return takeOver(this.#book, answer);
+    const states = calls.flatMap((id) => {
+      const asked = this.#asked(id);
+      must(asked !== undefined, 1, 'a response to a call about which no person is asked');
+      const one = { type: 'respond', call: id, by, decision: { type: 'approve' }, seen } as const;
+      return [...this.#counted({ ...one, instruction: null, remember: null }, asked, answer)];
+    });
+    takeOver(this.#book, answer, new Map(states));
+  }
+
+  /** A response that counts. Returns the states that it leads to. */
+  #counted(command: Respond, asked: Asked, answer: Answer): States {
     const { call, round } = asked;
-    const { by, decision, instruction, remember } = command;
+    const { by, decision, instruction } = command;
     const inPlaceOf = answer.calls.get(call.id)?.approval?.inPlaceOf ?? null;
     const token = this.#seats.tokenOf(by);
     const vote = { by, inPlaceOf, agrees: decision.type !== 'deny', instruction, token };
@@ -52,8 +77,7 @@ export class Votes {
     this.#recorded(vote, asked, decision);
     round.responses += 1;
     round.responded.add(this.#seats.who(by));
-    this.#resolved(call, answer);
-    if (remember !== null && call.approved !== null) this.#grants.remember(by, remember, call, call.approved);
+    return this.#resolved(call, answer);
   }
 
   /** A person who is told that they may decide can deny. */
@@ -155,13 +179,15 @@ export class Votes {
       case 'edit': {
         const { amount } = decision;
         const rule = this.#book.ruleOf(amount);
+        must(rule.outcome !== 'block', 1, 'an edit that the policy blocks counted');
         const { content } = current;
         const kept =
           content.kind === 'run'
             ? content.secret
             : (round.proposals[0] as { content: { secret: string | null } }).content.secret;
         const secret = decision.secret === 'kept' ? kept : decision.secret;
-        return { content: { kind: 'run', amount, secret }, rules: rule.id === first.id ? [first] : [first, rule] };
+        const isAdded = rule.outcome === undefined && rule.id !== first.id;
+        return { content: { kind: 'run', amount, secret }, rules: isAdded ? [first, rule] : [first] };
       }
       case 'answer':
         return { content: { kind: 'answer', text: decision.text }, rules: [first] };
@@ -171,7 +197,7 @@ export class Votes {
   }
 
   /** Law 1: approved only by every requirement, and then it must be. */
-  #resolved(call: Call, answer: Answer): void {
+  #resolved(call: Call, answer: Answer): States {
     const round = call.rounds.at(-1);
     const proposal = round?.proposals.at(-1);
     const shown = answer.calls.get(call.id);
@@ -188,19 +214,27 @@ export class Votes {
       call.approved = { amount, secret, instructions };
       round.end = { as: 'person', at: this.#book.now };
       instructed(call, shown.instruction);
-      return takeOver(this.#book, answer, new Map([[call.id, [content.kind === 'run' ? 'approved' : 'succeeded']]]));
+      return new Map([[call.id, [content.kind === 'run' ? 'approved' : 'succeeded']]]);
     }
     if (shown.state === 'denied') {
       must(this.#seats.mayBeDenied(proposal), 1, 'denied without enough refusals');
       round.end = { as: 'denied', at: this.#book.now };
-      return takeOver(this.#book, answer, new Map([[call.id, ['denied']]]));
+      const endsRun = proposal.rules.some((rule) => rule.endsRun === true);
+      const ended = endsRun ? cancellableIn(this.#book, runOf(call.id), call.by) : [];
+      if (endsRun) this.#grants.endOfRun(runOf(call.id), call.by);
+      return new Map(
+        [...ended.map(({ id }) => [id, 'cancelled'] as const), [call.id, 'denied'] as const].map(([id, state]) => [
+          id,
+          [state],
+        ]),
+      );
     }
     must(
       !this.#seats.mustBeApproved(proposal) || this.#seats.mayBeDenied(proposal),
       1,
       'everybody agreed, and it is not approved',
     );
-    takeOver(this.#book, answer, new Map([[call.id, ['awaiting_approval']]]));
+    return new Map([[call.id, ['awaiting_approval']]]);
   }
 
   withdraw({ call: id, by }: Withdraw, answer: Answer): void {

@@ -23,6 +23,14 @@ export interface Rule {
   readonly atEnd: 'deny' | 'hold' | 'allow' | 'escalate';
   readonly escalation: { readonly to: Group; readonly expiresIn: number } | null;
   readonly isHigh: boolean;
+  /** Absent: it asks people. */
+  readonly outcome?: 'allow' | 'block';
+  /** How it binds the calls of a step in which it asks people. */
+  readonly batch?: 'any-asks-all' | 'sequential';
+  /** A denial ends the run. */
+  readonly endsRun?: true;
+  /** The rules that it stands for, each of which must be satisfied. */
+  readonly parts?: readonly Rule[];
 }
 
 /** How much an agent may ask of people. Identical calls are asked about once. */
@@ -64,13 +72,17 @@ export interface AskedCall extends Arguments {
   readonly inside: number | null;
 }
 
-/** The calls of one step. `batch`: the name of an all-or-nothing batch. `as`: the name of the agent. */
+/**
+ * The calls of one step. `batch`: the name of an all-or-nothing batch. `inTurn`: otherwise, one after another. `as`: the name of
+ * the agent.
+ */
 export interface Request {
   readonly type: 'request';
   readonly by: Agent;
   readonly as: Agent;
   readonly calls: readonly AskedCall[];
   readonly batch: string | null;
+  readonly inTurn: boolean;
   readonly expiresIn: number | null;
   readonly onBehalfOf: string | null;
 }
@@ -93,6 +105,14 @@ export interface Respond {
   readonly remember: Remember | null;
 }
 
+/** One approval of several calls, all or none. */
+export interface ApproveAll {
+  readonly type: 'approve-all';
+  readonly calls: readonly number[];
+  readonly by: string;
+  readonly seen: 'current' | 'first';
+}
+
 /** The calls that a grant is for: all, small amounts, those whose hidden value is a guess, or exactly these arguments. */
 export type Match = { readonly of: 'any' | 'small' } | { readonly of: 'guess' | 'exact'; readonly is: Arguments };
 
@@ -102,24 +122,28 @@ export interface Grant {
   readonly match: Match;
   readonly run: number | null;
   readonly as: Agent | null;
+  /** The only principal whose calls it covers. */
+  readonly of: Agent | null;
   readonly expiresIn: number;
   readonly maxUses: number | null;
 }
 
 /**
  * One step of a person, an agent, a worker, an operator or the clock. `call` is the number of a call, `grant` that of a
- * grant by its creation. `renew` replaces the token of a person by another one. A change of the policy file takes a second. While the service is stopped no person can respond.
+ * grant by its creation. `output`: the client ran the call itself. `renew` replaces the token of a person by another one. A change of the policy file takes a second. While the service is stopped no person can respond.
  */
 export type Command =
   | Request
   | { readonly type: 'ask'; readonly call: number; readonly by: Agent; readonly expiresIn: number | null }
   | Respond
+  | ApproveAll
   | { readonly type: 'withdraw'; readonly call: number; readonly by: string }
   | { readonly type: 'wait' | 'stop'; readonly seconds: number }
   | { readonly type: 'cancel'; readonly call: number; readonly by: Agent }
   | { readonly type: 'cancel-run'; readonly run: number; readonly by: Agent }
   | { readonly type: 'claim'; readonly call: number; readonly key: string }
   | { readonly type: 'report'; readonly call: number }
+  | { readonly type: 'output'; readonly call: number; readonly by: Agent }
   | { readonly type: 'reconcile'; readonly call: number; readonly as: 'succeeded' | 'retry' }
   | Grant
   | { readonly type: 'confirm' | 'revoke'; readonly grant: number; readonly by: string }
@@ -144,6 +168,8 @@ export interface Seen {
 export interface Shown extends Seen {
   readonly state: string;
   readonly instruction: string | null;
+  /** Its turn in its run has not come. */
+  readonly waits: boolean;
   /** The number of the grant that covers it. */
   readonly grant: number | null;
   /** Its latest approval. */

@@ -56,12 +56,56 @@ const strict: readonly Rule[] = [
   },
 ];
 
-/** The policies of every world, the first one at its start. The last two have quotas. */
-export const policies: readonly [Policy, Policy, Policy, Policy] = [
+const free: Rule = {
+  ...{ id: 'free', from: 0, stages: [], isHigh: false, outcome: 'allow' },
+  ...{ expiresIn: 0, atEnd: 'deny', escalation: null },
+};
+
+/** Small amounts are free, unless another call of their step is asked about: then all of it is. */
+const wholeSteps: readonly Rule[] = [
+  free,
+  {
+    ...{ id: 'step', from: 100, stages: [one('support')], isHigh: false, batch: 'any-asks-all' },
+    ...{ expiresIn: 30, atEnd: 'deny', escalation: null },
+  },
+  {
+    ...{
+      id: 'secure-step',
+      from: 1_000,
+      stages: [one('security')],
+      isHigh: true,
+      batch: 'any-asks-all',
+      endsRun: true,
+    },
+    ...{ expiresIn: 20, atEnd: 'deny', escalation: null },
+  },
+];
+
+/** People are asked about one call after another, and some are never made. */
+const oneByOne: readonly Rule[] = [
+  free,
+  {
+    ...{ id: 'in-turn', from: 100, stages: [{ groups: ['support'], approve: 2, deny: 1 }], isHigh: false },
+    ...{ expiresIn: 30, atEnd: 'allow', escalation: null, batch: 'sequential' },
+  },
+  {
+    ...{ id: 'last-word', from: 1_000, stages: [one('security')], isHigh: true, batch: 'sequential', endsRun: true },
+    ...{ expiresIn: 20, atEnd: 'deny', escalation: null },
+  },
+  {
+    ...{ id: 'never', from: 5_000, stages: [], isHigh: true, outcome: 'block' },
+    ...{ expiresIn: 0, atEnd: 'deny', escalation: null },
+  },
+];
+
+/** The policies of every world, the first one at its start. The third and the fourth have quotas. */
+export const policies: readonly [Policy, Policy, Policy, Policy, Policy, Policy] = [
   { rules: silent, quotas: null },
   { rules: strict, quotas: null },
   { rules: silent, quotas: { pending: 2, denials: 2, coolDown: 40 } },
   { rules: strict, quotas: { pending: 1, denials: 1, coolDown: 20 } },
+  { rules: wholeSteps, quotas: null },
+  { rules: oneByOne, quotas: null },
 ];
 
 const timeOf = (seconds: number): string => new Date(startAt + seconds * 1_000).toISOString();
@@ -93,18 +137,25 @@ function ruleInFile(rule: Rule): object {
     id: rule.id,
     match: { tools: ['pay'] },
     when: `args.amount >= ${String(rule.from)}`,
-    then: {
-      require: {
-        stages: rule.stages.map(({ groups, approve, deny }) => ({ quorum: { approve, deny, of: groups } })),
-        expiresIn: `${String(rule.expiresIn)}s`,
-        onTimeout: rule.atEnd,
-        ...(rule.atEnd === 'allow' && { allowOnTimeout: 'i-understand' }),
-        ...(rule.escalation !== null && {
-          escalation: [{ to: [rule.escalation.to], expiresIn: `${String(rule.escalation.expiresIn)}s` }],
-        }),
-        risk: rule.isHigh ? 'high' : 'low',
-        executeBy: '1h',
-      },
+    then: thenOf(rule),
+  };
+}
+
+function thenOf(rule: Rule): object | string {
+  if (rule.outcome !== undefined) return rule.outcome === 'allow' ? 'allow' : { block: 'never' };
+  return {
+    require: {
+      stages: rule.stages.map(({ groups, approve, deny }) => ({ quorum: { approve, deny, of: groups } })),
+      expiresIn: `${String(rule.expiresIn)}s`,
+      onTimeout: rule.atEnd,
+      ...(rule.atEnd === 'allow' && { allowOnTimeout: 'i-understand' }),
+      ...(rule.escalation !== null && {
+        escalation: [{ to: [rule.escalation.to], expiresIn: `${String(rule.escalation.expiresIn)}s` }],
+      }),
+      risk: rule.isHigh ? 'high' : 'low',
+      executeBy: '1h',
+      ...(rule.batch !== undefined && { batch: rule.batch }),
+      ...(rule.endsRun === true && { denyEndsRun: true }),
     },
   };
 }

@@ -1,14 +1,15 @@
 import * as api from '@countersign/commands';
 import type { Actor, Result, Role } from '@countersign/commands';
 import { approvalIdOf, hiddenValues, isSettled, maskAt, maskEdited } from '@countersign/contracts';
-import type { JsonObject, RespondBody } from '@countersign/contracts';
+import type { JsonObject, RespondBody, RespondInBulkBody } from '@countersign/contracts';
 import { callState, currentApproval, currentProposal } from '@countersign/domain';
 import type { Action, Approval, Grant, ToolCall } from '@countersign/domain';
 import { decisionBody } from './decision-body.ts';
 import { grantBody, idOf, rememberBody, requestBody, runOfCommand } from './requests.ts';
 import { digestOf } from './shown.ts';
 import { leaseMs } from './subject.ts';
-import type { Agent, Command, Policy, Respond } from './words.ts';
+import type { Agent, ApproveAll, Command, Policy, Respond } from './words.ts';
+import { cancelRunOf } from './write-side-background.ts';
 import { fireAll, policyOf } from './write-side-world.ts';
 import type { Done, World } from './write-side-world.ts';
 
@@ -23,7 +24,7 @@ const agents: Readonly<Record<Agent, Actor>> = {
   agent: actor('agent', 'agent'),
   other: actor('other', 'agent', ['*']),
 };
-const [worker, admin] = [actor('worker', 'resolver'), actor('admin', 'admin')];
+export const [worker, admin] = [actor('worker', 'resolver'), actor('admin', 'admin')];
 /** A person with their token as it is now. */
 export const personOf = ({ renewed }: Pick<World, 'renewed'>, principal: string): Actor => ({
   ...actor(principal, 'approver'),
@@ -35,24 +36,13 @@ const gone: Done = { result: api.refused('unauthenticated', 'removed') };
 
 /** Executes the commands of the model. */
 export function createDoing(world: World, first: Policy): (command: Command) => Promise<Done> {
-  const { ports, calls, grants, removed, stateOf, nextId, without } = world;
+  const { ports, calls, grants, removed, firstDigests, stateOf, nextId, without } = world;
   const person = (principal: string): Actor => personOf(world, principal);
   const files = { policy: first, identities: new Map<string, string>() };
   const cached = new Map<string, Result<unknown>>();
-  const digests = new Map<string, string>();
   const approvalOf = async (call: number): Promise<string> => {
     const state = await stateOf(call);
     return (state && currentApproval(state)?.approvalId) ?? approvalIdOf(idOf(call), 1);
-  };
-  const remember = async (call: number): Promise<void> => {
-    const state = await stateOf(call);
-    const digest = state && digestOf(state);
-    const approval = state && currentApproval(state);
-    if (approval?.proposals.length === 1 && digest !== undefined) digests.set(approval.approvalId, digest);
-  };
-  const asked = async (result: Result<unknown>, of: readonly number[]): Promise<Done> => {
-    for (const call of of) await remember(call);
-    return { result };
   };
   const claimed = async ({ call, key }: Of<'claim'>): Promise<Done> => {
     const id = `${String(call)} ${key}`;
@@ -71,12 +61,30 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
     const [approvalId, state] = [await approvalOf(command.call), await stateOf(command.call)];
     const by = person(command.by);
     const mayDecide = state === undefined ? false : api.mayDecide(ports, by, state, approvalId).now;
-    const digest = { first: digests.get(approvalId), current: state && digestOf(state), none: undefined }[command.seen];
+    const digest = { first: firstDigests.get(approvalId), current: state && digestOf(state), none: undefined }[
+      command.seen
+    ];
     const body = responseBody(command, state, without === 'shown-digest' ? undefined : digest);
     const { remember: wanted } = command;
     if (wanted === null) return { result: await api.respond(ports, by, approvalId, body, nextId()), mayDecide };
     const remembering = { ...body, remember: rememberBody(wanted) };
     return { ...given(await api.respondAndRemember(ports, by, approvalId, remembering, nextId())), mayDecide };
+  };
+  const approvedAll = async ({ calls: of, by, seen }: ApproveAll): Promise<Done> => {
+    const found = await Promise.all(
+      of.map(async (call) => {
+        const [approvalId, state] = [await approvalOf(call), await stateOf(call)];
+        return [approvalId, seen === 'first' ? firstDigests.get(approvalId) : state && digestOf(state)] as const;
+      }),
+    );
+    const shown = found.flatMap(([id, digest]) => (digest === undefined ? [] : [[id, digest] as const]));
+    const body: RespondInBulkBody = {
+      ...{ approvalIds: found.map(([id]) => id), decision: { type: 'approve' }, mode: 'all-or-nothing' },
+      ...(without !== 'step-digests' && { proposalDigests: Object.fromEntries(shown) }),
+    };
+    const result = await api.respondInBulk(ports, person(by), body, nextId());
+    const refused = result.status === 'done' ? result.value.find(({ status }) => status === 'refused') : undefined;
+    return { result: refused?.status === 'refused' ? { status: 'refused', refusal: refused.refusal } : result };
   };
   const onGrant = async ({ type, grant, by }: Of<'confirm' | 'revoke'>): Promise<Done> => {
     const grantId = grants[grant] ?? 'grn_none';
@@ -101,25 +109,26 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
     switch (command.type) {
       case 'request': {
         for (const { call } of command.calls) calls.add(call);
-        const result = await api.requestToolCalls(ports, agents[command.by], requestBody(command), nextId());
-        return asked(
-          result,
-          command.calls.map(({ call }) => call),
-        );
+        return { result: await api.requestToolCalls(ports, agents[command.by], requestBody(command), nextId()) };
       }
       case 'ask': {
         const body = command.expiresIn === null ? {} : { expiresInMs: command.expiresIn * 1_000 };
-        const asks = api.requestApproval(ports, agents[command.by], idOf(command.call), body, nextId());
-        return asked(await asks, [command.call]);
+        return { result: await api.requestApproval(ports, agents[command.by], idOf(command.call), body, nextId()) };
       }
       case 'respond':
         return responded(command);
+      case 'approve-all':
+        return approvedAll(command);
+      case 'output': {
+        const body = { status: 'succeeded', output: 'paid' } as const;
+        return { result: await api.submitClientOutput(ports, agents[command.by], idOf(command.call), body, nextId()) };
+      }
       case 'withdraw':
         return { result: await api.withdraw(ports, person(command.by), await approvalOf(command.call), nextId()) };
       case 'cancel':
         return { result: await api.cancelToolCall(ports, agents[command.by], idOf(command.call), 'no', nextId()) };
       case 'cancel-run':
-        return cancelledRun(world, command);
+        return { result: await cancelRunOf(world, agents[command.by], runOfCommand(command.run)) };
       case 'claim':
         return claimed(command);
       case 'report':
@@ -185,27 +194,6 @@ async function reported({ ports, stateOf, nextId }: World, call: number): Promis
   const attempt = state?.execution.status === 'claimed' ? state.execution.attempt : 1;
   const outcome = { attempt, status: 'succeeded', output: 'paid' } as const;
   return { result: await api.reportExecution(ports, worker, idOf(call), outcome, nextId()) };
-}
-
-/** The open calls of a run, and those inside them, that a principal may cancel. */
-async function cancelledRun(
-  { ports, store, calls, stateOf, nextId }: World,
-  { run, by }: Of<'cancel-run'>,
-): Promise<Done> {
-  const runId = runOfCommand(run);
-  const states = await Promise.all([...calls].map(stateOf));
-  const isIn = ({ request }: ToolCall): boolean =>
-    [request, ...(request.chain ?? [])].some((one) => one.runId === runId && one.requestedBy === request.requestedBy);
-  const found = states.filter((state) => state !== undefined).filter(isIn);
-  if (!found.some(({ request }) => request.runId === runId)) return { result: api.refused('not-found', 'no such run') };
-  const open = found.filter((state) => !isSettled(callState(state) ?? 'allowed')).map(({ request }) => request);
-  const openCalls = {
-    of: () => Promise.resolve({ calls: open, requesters: found.map((one) => one.request.requestedBy), grants: [] }),
-  };
-  const over = { commands: ports, store, openCalls, clock: ports.clock, ids: ports.ids };
-  const cancelled = await api.cancelRun(over, agents[by], { runId, reason: 'no' }, nextId());
-  const [refusal] = api.notCancelledOf(cancelled);
-  return { result: refusal === undefined ? null : { status: 'refused', refusal: refusal.refusal } };
 }
 
 /** Whether hidden values of a call are recorded, and whose they are. */

@@ -1,14 +1,14 @@
 import { celEngine } from '@countersign/cel';
-import { endInside, fireDue } from '@countersign/commands';
+import { fireDue } from '@countersign/commands';
 import type { CommandPorts, Result } from '@countersign/commands';
-import { isSettled } from '@countersign/contracts';
-import { callState, dueAt } from '@countersign/domain';
+import { dueAt } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { loadPolicy } from '@countersign/policy';
 import type { LivePolicies } from '@countersign/policy';
 import type { VirtualClock } from '@countersign/runtime/testing';
 import type { Defence } from './defences.ts';
+import type { Recorded } from './recorded.ts';
 import { idOf } from './requests.ts';
 import type { Policy } from './words.ts';
 import { policyFile } from './world.ts';
@@ -20,6 +20,12 @@ export function policyOf(policy: Policy, identities: ReadonlyMap<string, string>
   const known = loaded.get(file) ?? loadPolicy('policy.json', file, celEngine);
   loaded.set(file, known);
   return known;
+}
+
+/** A call as its stream has it. */
+export interface Loaded {
+  readonly state: ToolCall;
+  readonly position: number;
 }
 
 /** What stands behind the commands of one world. */
@@ -35,7 +41,12 @@ export interface World {
   /** The calls that were requested, and the grants that were given, by their numbers. */
   readonly calls: Set<number>;
   readonly grants: string[];
+  readonly recorded: Recorded;
+  /** The digest of the first proposal of each approval. */
+  readonly firstDigests: Map<string, string>;
   readonly stateOf: (call: number) => Promise<ToolCall | undefined>;
+  /** All calls that are recorded, in the order of their requests, each with the position of its last event. */
+  readonly loadAll: () => Promise<readonly Loaded[]>;
   /** Destroys the keys of these principals' values. */
   readonly erase: (isMeant: (principal: string) => boolean) => void;
   readonly nextId: () => string;
@@ -54,27 +65,5 @@ export async function fireAll({ ports, clock, stateOf }: World, call: number): P
     const due = state && dueAt(state);
     if (due === undefined || due === null || due.atMs > clock.now()) return;
     if ((await fireDue(ports, 'default', idOf(call))) === null) return;
-  }
-}
-
-/** Ends what runs inside cancelled calls, as the projector does, until nothing changes. */
-export async function endInsideCancelled({ ports: commands, calls, stateOf }: World): Promise<void> {
-  let before = -1;
-  for (;;) {
-    const states = (await Promise.all([...calls].map(stateOf))).filter((state) => state !== undefined);
-    const cancelled = states.filter((state) => callState(state) === 'cancelled');
-    if (cancelled.length === before) return;
-    before = cancelled.length;
-    const inside = (_: string, outer: string) => {
-      const found = states.filter(({ request: { chain = [], requestedBy } }) =>
-        chain.some((link) => link.callId === outer && link.requestedBy === requestedBy),
-      );
-      return Promise.resolve(
-        found.filter((state) => !isSettled(callState(state) ?? 'allowed')).map(({ request }) => request),
-      );
-    };
-    for (const { request } of cancelled) {
-      await endInside({ commands, openCalls: { inside } }, 'default', request.callId);
-    }
   }
 }

@@ -3,7 +3,7 @@ import * as api from '@countersign/commands';
 import type { CommandPorts } from '@countersign/commands';
 import { grantStream, toolCallStream } from '@countersign/contracts';
 import { currentApproval } from '@countersign/domain';
-import type { Grant, ToolCall } from '@countersign/domain';
+import type { Grant } from '@countersign/domain';
 import { createSealedStore } from '@countersign/event-store';
 import { createSimulatedEventStore } from '@countersign/event-store/testing';
 import { createConditions, createLivePolicies } from '@countersign/policy';
@@ -15,12 +15,13 @@ import { createMemoryKeys } from './memory-keys.ts';
 import { grantIndexOf, historyOf } from './recorded.ts';
 import type { Recorded } from './recorded.ts';
 import { idOf } from './requests.ts';
-import { fromArguments, toShown } from './shown.ts';
+import { digestOf, fromArguments, toShown } from './shown.ts';
 import type { Deciders, Subject } from './subject.ts';
 import type { Answer, Command, Policy, Shown } from './words.ts';
-import { createDoing, credentialOf, personOf } from './write-side-commands.ts';
-import { endInsideCancelled, policyOf } from './write-side-world.ts';
-import type { Done, World } from './write-side-world.ts';
+import { createBackground } from './write-side-background.ts';
+import { createDoing, credentialOf, personOf, worker } from './write-side-commands.ts';
+import { policyOf } from './write-side-world.ts';
+import type { Done, Loaded, World } from './write-side-world.ts';
 import { people, startAt } from './world.ts';
 
 /** The rules of the domain, the policy and the commands, over a store in memory and with a clock that stands still. */
@@ -52,13 +53,27 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
   });
   const ports: CommandPorts = { ...written, alterRule: alterRule(without), ...alterStreams(without) };
   const calls = new Set<number>();
-  const stateOf = async (call: number): Promise<ToolCall | undefined> => {
-    const { state } = await ports.handler.load(toolCallStream(idOf(call)));
-    return state.status === 'recorded' ? state : undefined;
+  const load = async (call: number): Promise<Loaded | undefined> => {
+    const { state, position } = await ports.handler.load(toolCallStream(idOf(call)));
+    return state.status === 'recorded' ? { state, position } : undefined;
   };
   let commands = 0;
   const world: World = {
-    ...{ ports, store, clock, policies, removed, renewed, without, calls, grants: [], stateOf },
+    ...{
+      ports,
+      store,
+      clock,
+      policies,
+      removed,
+      renewed,
+      without,
+      calls,
+      grants: [],
+      recorded,
+      firstDigests: new Map(),
+    },
+    stateOf: async (call) => (await load(call))?.state,
+    loadAll: async () => (await Promise.all([...calls].map(load))).flatMap((one) => one ?? []),
     erase: (isMeant) => {
       // A grant that names no call has a key of its own.
       keys.erase((subject) => !subject.startsWith('grant:') && isMeant((JSON.parse(subject) as readonly [string])[0]));
@@ -67,11 +82,13 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
     nextId: () => `command-${String(++commands)}`,
   };
   const execute = createDoing(world, first);
+  const background = createBackground(world, worker);
   return {
     run: async (command) => {
       const done = await execute(command);
-      await endInsideCancelled(world);
-      await read(world, recorded);
+      recorded.calls = (await background.settle()).map(({ state }) => state);
+      recorded.grants = await grantsOf(world);
+      rememberDigests(world);
       return answerOf(world, recorded, command, done);
     },
     deciders: () => Promise.resolve(decidersOf(world, recorded)),
@@ -79,12 +96,19 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
   };
 }
 
-async function read({ ports, calls, grants, stateOf }: World, recorded: Recorded): Promise<void> {
-  const states = await Promise.all([...calls].map(stateOf));
-  recorded.calls = states.flatMap((state) => state ?? []);
-  if (grants.length === 0) return;
+/** A person may have looked at each first proposal, whatever comes later. */
+function rememberDigests({ recorded, firstDigests }: World): void {
+  for (const state of recorded.calls) {
+    const approval = currentApproval(state);
+    if (approval?.proposals.length !== 1 || firstDigests.has(approval.approvalId)) continue;
+    firstDigests.set(approval.approvalId, digestOf(state) ?? '');
+  }
+}
+
+async function grantsOf({ ports, grants }: World): Promise<readonly Grant[]> {
+  if (grants.length === 0) return [];
   const loaded = await Promise.all(grants.map(async (id) => ports.grants?.handler.load(grantStream(id))));
-  recorded.grants = loaded.flatMap((one) => (one === undefined || one.state.status === 'unknown' ? [] : [one.state]));
+  return loaded.flatMap((one) => (one === undefined || one.state.status === 'unknown' ? [] : [one.state]));
 }
 
 function decidersOf({ ports, removed, renewed, calls }: World, recorded: Recorded): Deciders {

@@ -1,0 +1,73 @@
+import { approve, approveAll, claim, edit, grantOf, ofOther, request, respond } from './acts.ts';
+import type { Command, Request } from './words.ts';
+import { policies } from './world.ts';
+
+const wholeSteps: Command = { type: 'policy', policy: policies[4] };
+const oneByOne: Command = { type: 'policy', policy: policies[5] };
+/** Calls 1, 2 and so on, with these amounts. */
+const step = (...amounts: readonly number[]): Request => ({
+  ...request(0),
+  calls: amounts.flatMap((amount, at) => request(amount, null, at + 1).calls),
+});
+const inTurn = (asked: Request): Request => ({ ...asked, inTurn: true });
+const denyBy = (by: string, call = 1): Command => ({ ...respond(by, { type: 'deny' }), call });
+const output = (call: number): Command => ({ type: 'output', call, by: 'agent' });
+
+/** Attacks on the calls of one step, and on what runs in turn. */
+export const stepCases: Readonly<Record<string, readonly Command[]>> = {
+  'a free call of a step about which people are asked runs at once': [
+    ...[wholeSteps, step(150, 5), claim('k1', 2), approve('amy'), claim('k1', 1)],
+    ...[approve('ben', null, 2), claim('k1', 1), claim('k1', 2)],
+  ],
+  'the first rule of a step chooses who approves its free calls': [
+    ...[wholeSteps, step(150, 1_500, 5), approve('ben', null, 3), output(3), approve('dan', null, 3)],
+    ...[approveAll('cleo', [1, 2]), output(3), claim('k1', 2)],
+  ],
+  'one answer is for the step as it was shown': [
+    wholeSteps,
+    step(150, 5),
+    { ...edit('amy', 1_500), call: 2 },
+    ...[approveAll('cleo', [1, 2], 'first'), claim(), approveAll('cleo', [1, 2]), claim(), claim('k1', 2)],
+  ],
+  'a denial ends its step': [wholeSteps, step(150, 5), approve('amy', null, 2), denyBy('ben'), claim('k1', 2)],
+  'a denial that ends the run ends its other calls, also those of the next request': [
+    ...[wholeSteps, step(1_500, 5), request(150, null, 3), approve('amy', null, 3), denyBy('dan'), output(3)],
+  ],
+  'a denial that ends the run gives the next call its turn': [
+    ...[oneByOne, step(1_500, 5, 150), claim('k1', 2), denyBy('dan'), claim('k1', 2), approve('amy', null, 3)],
+  ],
+  'a denial ends the calls of its principal alone': [
+    ...[oneByOne, step(1_500), inTurn(ofOther(request(5, null, 2))), ofOther(request(150, null, 3)), denyBy('dan')],
+    ...[claim('k1', 2), { type: 'report', call: 2 } as const, approve('amy', null, 3), approve('ben', null, 3)],
+  ],
+  'people are asked about one call after another': [
+    ...[oneByOne, step(150, 300, 5), approve('amy', null, 2), approve('ben', null, 2), output(3)],
+    ...[approve('amy'), approve('ben'), claim('k1', 2), claim(), { type: 'report', call: 1 } as const],
+    ...[denyBy('cleo', 2), output(3)],
+  ],
+  'silence counts from the turn': [
+    ...[oneByOne, step(1_500, 150), { type: 'wait', seconds: 19 } as const, denyBy('eve'), approve('dan'), claim()],
+    ...([
+      { type: 'wait', seconds: 12 },
+      { type: 'report', call: 1 },
+      { type: 'wait', seconds: 29 },
+    ] as const),
+    ...[claim('k1', 2), { type: 'wait', seconds: 1 } as const, claim('k1', 2)],
+  ],
+  'a run is cancelled whose calls wait': [
+    ...[oneByOne, step(150, 5, 300), { type: 'cancel-run', run: 1, by: 'agent' } as const, claim('k1', 2)],
+  ],
+  'another try runs beside the call whose turn it is': [
+    ...[oneByOne, step(5, 50, 5), claim(), { type: 'wait', seconds: 61 } as const, claim('k1', 2)],
+    ...([{ type: 'reconcile', call: 1, as: 'retry' }, output(3), claim('k2', 1), output(3)] as const),
+    ...([{ type: 'report', call: 2 }, output(3), { type: 'report', call: 1 }, output(3)] as const),
+  ],
+  'a grant for a run covers a call after the end of the run': [
+    ...[grantOf('amy', { run: 1 }), grantOf('amy', { run: 1, of: 'other' }), request(50)],
+    ...([{ type: 'cancel-run', run: 1, by: 'agent' }, request(5, null, 2), ofOther(request(5, null, 3))] as const),
+  ],
+  'a grant for one principal covers the call of another': [grantOf('amy', { of: 'other' }), request(5), claim()],
+  'a client runs its call before people have approved it': [
+    ...[request(5, null, 3), output(3), approve('amy', null, 3), claim('k1', 3), output(3), output(3)],
+  ],
+};
