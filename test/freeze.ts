@@ -10,6 +10,16 @@ export async function freeze(pid: number): Promise<void> {
   while (!isFrozen(pid)) await sleep(1);
 }
 
+/** Freezes a process while something happens. It goes on in any case: one that nobody wakes would keep a whole run waiting. */
+export async function whileFrozen<T>(pid: number, work: () => Promise<T>): Promise<T> {
+  await freeze(pid);
+  try {
+    return await work();
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+}
+
 /** Returns whether no thread of the process runs or can run. Only Linux tells; elsewhere true. */
 export function isFrozen(pid: number): boolean {
   const threads = `/proc/${pid}/task`;

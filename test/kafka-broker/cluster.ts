@@ -65,8 +65,6 @@ export async function endNodes(
   folder: string,
   signal: 'SIGKILL' | 'SIGTERM',
 ): Promise<void> {
-  // A paused process handles no other signal.
-  for (const node of nodes) node.resume();
   await Promise.all(nodes.map((node) => node.end(signal)));
   await rm(folder, { recursive: true, force: true });
 }

@@ -100,6 +100,8 @@ export class NodeProcess {
     this.#java = undefined;
     java.process.ref();
     java.process.kill(signal);
+    // A paused process handles no other signal.
+    java.process.kill('SIGCONT');
     await java.exited;
     // The folder stays: the next start continues with it.
     this.#reaper?.kill('SIGKILL');

@@ -3,6 +3,7 @@ import { eventually } from '@countersign/message-bus/testing';
 import { FencedError } from '@countersign/message-bus';
 import type { Turn } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
+import { whileFrozen } from '../freeze.ts';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { startMember } from './member.ts';
 import type { Member } from './member.ts';
@@ -31,13 +32,13 @@ describe('the turn of one process among several', () => {
     first.tell('1');
     await eventually(() => expect(first.said).toContain('kept 1'));
     const second = start();
-    first.signal('SIGSTOP');
-    await eventually(() => expect(second.said).toEqual(['turn 1']));
-    // Written while it is stopped: it reads this first.
-    first.tell('2');
-    second.tell('3');
-    await eventually(() => expect(second.said).toContain('kept 3'));
-    first.signal('SIGCONT');
+    await whileFrozen(first.pid, async () => {
+      await eventually(() => expect(second.said).toEqual(['turn 1']));
+      // Written while it is stopped: it reads this first.
+      first.tell('2');
+      second.tell('3');
+      await eventually(() => expect(second.said).toContain('kept 3'));
+    });
     await eventually(() => expect([...first.said].sort()).toEqual(['FencedError', 'ended', 'kept 1', 'turn null']));
     await second.end('SIGKILL');
     const third = start();

@@ -10,7 +10,7 @@ export interface Member {
   readonly tell: (line: string) => void;
   /** Resolves when the process has ended in any way. */
   readonly ended: Promise<unknown>;
-  readonly signal: (signal: NodeJS.Signals) => void;
+  readonly pid: number;
   /** Ends it by this signal and waits until it is gone. */
   readonly end: (signal?: NodeJS.Signals) => Promise<void>;
 }
@@ -28,7 +28,7 @@ export function startMember(name: string, ...args: readonly string[]): Member {
     said,
     ended: exited,
     tell: (line) => void child.stdin.write(`${line}\n`),
-    signal: (signal) => void child.kill(signal),
+    pid: child.pid ?? 0,
     end: async (signal = 'SIGKILL') => {
       child.kill('SIGCONT');
       child.kill(signal);

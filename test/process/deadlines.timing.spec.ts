@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
+import { whileFrozen } from '../freeze.ts';
 import type { CallEvent, Entry } from './audit/log.js';
 import { byCall } from './audit/log.js';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
@@ -93,9 +94,7 @@ describe('the deadline of an approval', () => {
   test('that passes while the process is halted counts as well', async () => {
     const { stage, ledger, server } = await install();
     const call = await requestOne(stage, { needsApproval: true, expiresInMs: 700 });
-    server().kill('SIGSTOP');
-    await until(Date.parse(expiryOf(call)) + 300);
-    server().kill('SIGCONT');
+    await whileFrozen(server().pid, () => until(Date.parse(expiryOf(call)) + 300));
     const late = await ledger.respond(pendingIdOf(call), { decision: { type: 'approve' } });
     expect(late).toMatchObject({ status: 'refused', code: 'expired' });
     expect((await waitFor(stage, call.callId, 'decided')).state).toBe('expired');

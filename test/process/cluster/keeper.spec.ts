@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { deriveCallId } from '@countersign/contracts';
 import type { ErasureView } from '@countersign/contracts';
+import { whileFrozen } from '../../freeze.ts';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
@@ -97,12 +98,12 @@ test('without the keeper no secret is recorded once the loans have ended, calls 
   );
   expect(placesOf(world)).toEqual([]);
   // This one stands still while a key that it has is erased, and does not use it when it goes on.
-  b.kill('SIGSTOP');
-  const answer = await post(a, 'ann-token', '/v1/subjects/erase', { subject, force: true });
-  expect([answer.status, answer.body]).toMatchObject([200, { status: 'erased' }]);
-  const pending = requestSecrets(b, 'after');
-  b.kill('SIGCONT');
-  await pending;
+  const pending = await whileFrozen(b.pid, async () => {
+    const answer = await post(a, 'ann-token', '/v1/subjects/erase', { subject, force: true });
+    expect([answer.status, answer.body]).toMatchObject([200, { status: 'erased' }]);
+    return { answer: requestSecrets(b, 'after') };
+  });
+  await pending.answer;
   await untilRecorded(b, 'after');
   await eventually('its values to be read', async () =>
     JSON.stringify(await viewOn(a, 'after')).includes(inArgument) ? true : undefined,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from '@jest/globals';
+import { whileFrozen } from '../../../freeze.ts';
 import type { Entry } from '../../audit/log.js';
 import { cleanUpAfterAll } from '../../harness/cleanup.js';
 import { eventually } from '../../harness/wait.js';
@@ -81,12 +82,12 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
   const { pid } = first as Execution & { readonly pid: number };
   const zombie = of('resolver').find(({ server }) => server().pid === pid);
   if (zombie === undefined) throw new Error('no process runs the tool');
-  process.kill(pid, 'SIGSTOP');
-  const unknown = await awaitCall(stage, call.callId, ({ state }) => state === 'unknown');
-  // Only a person may order another try.
-  expect((await ledger.reconcile(unknown.callId, { status: 'retry', note: 'did not happen' })).status).toBe('ok');
-  await eventually('another resolver to run it', () => (runsOf().length === 2 ? true : undefined), 50);
-  process.kill(pid, 'SIGCONT');
+  await whileFrozen(pid, async () => {
+    const unknown = await awaitCall(stage, call.callId, ({ state }) => state === 'unknown');
+    // Only a person may order another try.
+    expect((await ledger.reconcile(unknown.callId, { status: 'retry', note: 'did not happen' })).status).toBe('ok');
+    await eventually('another resolver to run it', () => (runsOf().length === 2 ? true : undefined), 50);
+  });
   tools.openGate();
   const { output } = await awaitCall(stage, call.callId, ({ state }) => state === 'succeeded');
   expect(output).toEqual({ waited: true });

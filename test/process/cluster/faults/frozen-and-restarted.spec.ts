@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from '@jest/globals';
+import { whileFrozen } from '../../../freeze.ts';
 import { cleanUpAfterAll } from '../../harness/cleanup.js';
 import { eventually } from '../../harness/wait.js';
 import { readinessOf } from '../roles.js';
@@ -26,13 +27,7 @@ beforeAll(async () => {
 
 /** Stops the process for a while. It comes back with all that it had in hand. */
 async function freeze({ server }: Supervised, untilThen: () => Promise<unknown>): Promise<void> {
-  const { pid } = server();
-  process.kill(pid, 'SIGSTOP');
-  try {
-    await Promise.all([sleep(frozenMs), untilThen()]);
-  } finally {
-    process.kill(pid, 'SIGCONT');
-  }
+  await whileFrozen(server().pid, () => Promise.all([sleep(frozenMs), untilThen()]));
 }
 
 /** Whether it says so itself. A frozen process says nothing. */

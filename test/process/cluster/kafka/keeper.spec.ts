@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { topicNames } from '@countersign/message-bus';
 import { expect, test } from '@jest/globals';
 import type { Kafka } from 'kafkajs';
+import { whileFrozen } from '../../../freeze.ts';
 import { openReach } from '../../channels/reach.js';
 import { cleanUpAfterEach, temporaryFolder } from '../../harness/cleanup.js';
 import { filesWith } from '../../harness/files-with.js';
@@ -120,11 +121,11 @@ test('all roles with a keeper store and publish no secret of a request over Kafk
   expect(filesOfAll(inArgument)).toEqual([]);
 
   // The next value has a new key, and the relay has not asked for it yet when the keeper is killed.
-  relay.server.kill('SIGSTOP');
-  await request(requests, 'run-2');
-  await listed(restarted[0], 'run-2');
-  await keeper.stop('SIGKILL');
-  relay.server.kill('SIGCONT');
+  await whileFrozen(relay.server.pid, async () => {
+    await request(requests, 'run-2');
+    await listed(restarted[0], 'run-2');
+    await keeper.stop('SIGKILL');
+  });
   await untilWaitingFor(relay.server, 'relay', /the keeper of the keys cannot be asked/);
   expect(await published()).not.toContain('run-2');
   await world.untilReady(await startKeeper());
