@@ -3,13 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { runCli } from '../cli/run-cli.js';
+import { inheritedEnvironment } from './environment.js';
+import { roomForStart } from './server.js';
+
+/** The read model against a replay. */
+export interface Views {
+  readonly same: boolean;
+  readonly position: number;
+  readonly differences: readonly unknown[];
+}
 
 /** The result of the product's verifiers for the folder of a stopped process. */
 export interface Verified {
   /** The hash chain of the log, from the first event on. */
   readonly chain: { readonly status: string; readonly verified: number };
-  /** The read model against a replay. */
-  readonly views: { readonly same: boolean; readonly position: number; readonly differences: readonly unknown[] };
+  readonly views: Views;
   readonly head: number;
 }
 
@@ -20,6 +28,15 @@ export async function verifyFolder(dataFolder: string): Promise<Verified> {
   const script = join(import.meta.dirname, 'verify-folder.ts');
   const { stdout } = await run(process.execPath, [script, dataFolder], { maxBuffer: 16 * 1024 * 1024 });
   return JSON.parse(stdout) as Verified;
+}
+
+/** The read model in each data folder of a cluster against a replay of the event store. @throws when one cannot be compared. */
+export async function verifyViews(storeUrl: string, dataFolders: readonly string[]): Promise<readonly Views[]> {
+  const script = join(import.meta.dirname, 'verify-views.ts');
+  const { stdout } = await run(process.execPath, [...roomForStart, script, storeUrl, ...dataFolders], {
+    env: inheritedEnvironment(),
+  });
+  return JSON.parse(stdout) as readonly Views[];
 }
 
 /** The same in words: nothing where all is well. */

@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { audit } from '../../audit/audit.js';
 import { differencesBetween } from '../../audit/log.js';
 import type { Entry } from '../../audit/log.js';
-import { inheritedEnvironment } from '../../harness/environment.js';
-import { roomForStart } from '../../harness/server.js';
-import { findingsOf } from '../../harness/verified-folder.js';
+import { findingsOf, verifyViews } from '../../harness/verified-folder.js';
 import { eventually } from '../../harness/wait.js';
 import { createLedger } from '../../traffic/ledger.js';
 import { readAuditLog, settle } from '../../traffic/settle.js';
@@ -139,26 +135,18 @@ export async function figureOf(process: Supervised, name: string): Promise<numbe
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
-const cli = join(import.meta.dirname, '..', '..', '..', '..', 'apps', 'cli', 'bin', 'countersign.js');
-
-/** `countersign projector verify` on the views of every process that has some: they are what a rebuild would give. */
+/** The views of every process that has some are what a rebuild would give. One process compares all: its start takes more than they do. */
 async function viewComplaints({ of, store }: Installation): Promise<readonly string[]> {
   const withViews = [...of('gateway'), ...of('projector')];
-  const verdicts = await Promise.all(
-    withViews.map(async ({ name, folder }) => {
-      const env = {
-        ...inheritedEnvironment(),
-        COUNTERSIGN_DATA: join(folder, 'data'),
-        COUNTERSIGN_EVENTSTORE_URL: store.url,
-      };
-      const verified = promisify(execFile)(process.execPath, [...roomForStart, cli, 'projector', 'verify'], { env });
-      return verified.then(
-        () => [],
-        (error: unknown) => [`the views of ${name} are not what the log says: ${String(error)}`],
-      );
-    }),
+  const views = await verifyViews(
+    store.url,
+    withViews.map(({ folder }) => join(folder, 'data')),
   );
-  return verdicts.flat();
+  return withViews.flatMap(({ name }, index) =>
+    views[index]?.same === true
+      ? []
+      : [`the views of ${name} are not what the log says: ${JSON.stringify(views[index])}`],
+  );
 }
 
 /** What an auditor finds in an export of the log. */
