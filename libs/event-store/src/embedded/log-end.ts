@@ -48,7 +48,8 @@ export function checkLogEnd({ file, head, acknowledged, isMarkedInUse, walBytes,
   }
 }
 
-/** The size of a file in bytes; 0 when it is missing. */
+/** The size of a file in bytes; 0 when it is missing, or a folder: each file system gives folders sizes of its own. */
 export function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found?.isFile() === true ? found.size : 0;
 }
