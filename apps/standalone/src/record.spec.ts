@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventView, ToolCallView } from '@countersign/contracts';
 import { createSystemIds, sleep, systemClock } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterAll, expect, it } from '@jest/globals';
 import { readStandaloneConfig } from './config.js';
@@ -31,9 +32,9 @@ const twin = entry('twin', 'alice', 'approver');
 const write = (...entries: object[]): void => {
   writeFileSync(tokensFile, JSON.stringify(entries), { mode: 0o600 });
 };
-const start = async (): Promise<void> => {
+const start = async (clock: Clock = systemClock): Promise<void> => {
   const env = { COUNTERSIGN_DATA: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_TOKENS_FILE: tokensFile };
-  const world = { clock: systemClock, ids: createSystemIds(), log: createSilentLog() };
+  const world = { clock, ids: createSystemIds(), log: createSilentLog() };
   server = await startStandalone(readStandaloneConfig({ ...env, COUNTERSIGN_POLICY: policyFile }), world);
 };
 const send = async (as: string, path: string, body?: object): Promise<Response> => {
@@ -149,4 +150,19 @@ it('tells in /readyz and in its metrics that a changed file cannot be used, unti
   write(...people);
   await until(async () => (await told())[1] === '1');
   expect(await told()).toEqual([200, '1', undefined]);
+});
+
+it('tells in a note of /readyz that its clock was set back over a restart, until it is right again', async () => {
+  const told = async () => {
+    const ready = await fetch(`${server?.url ?? ''}/readyz`);
+    const { checks } = (await ready.json()) as { readonly checks: Record<string, object> };
+    return [ready.status, checks['clock']];
+  };
+  expect(await told()).toEqual([200, { status: 'ok' }]);
+  await server?.stop();
+  let behindMs = 3_600_000;
+  await start({ ...systemClock, now: () => systemClock.now() - behindMs });
+  expect(await told()).toEqual([200, { status: 'ok', note: expect.stringContaining('it was set back') as string }]);
+  behindMs = 0;
+  expect(await told()).toEqual([200, { status: 'ok' }]);
 });

@@ -36,6 +36,7 @@ import { createExecutions, createResolver, createResolverApp } from '@countersig
 import { isLoopback, keepPrivate } from '@countersign/runtime';
 import {
   countParked,
+  createClockCheck,
   createKeysCheck,
   createLogEndCheck,
   createOpenCalls,
@@ -193,6 +194,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
       log,
       checks: [
         createProjectorCheck(projector.health),
+        createClockCheck(store.clock),
         createKeysCheck(vault.keys.lost),
         createLogEndCheck(stores.system),
         ...notary.checks,

@@ -16,11 +16,22 @@ export interface StoreClock extends Clock {
   readonly doubt: () => string | undefined;
   /** Why this process is not ready and fires no deadline; undefined when its clock is right. */
   readonly problem: () => string | undefined;
+  /** What a person should know of a clock that is right for this process. Absent: there is never anything. */
+  readonly note?: () => string | undefined;
   /**
    * Returns whether this process missed time after that moment (ms since the epoch): it started later, its machine was
    * suspended, the store did not respond, or the clock was set forward. People could not respond in all of that time.
    */
   readonly missedSince: (atMs: number) => boolean;
+}
+
+/**
+ * Words for a clock that is behind the newest event of the log; undefined while it is not. The attack: it is set back while the
+ * server is stopped, so that deadlines and leases end later than they should.
+ */
+export function setBackWords(recordedMs: number, nowMs: number): string | undefined {
+  if (recordedMs - nowMs <= skewMsMax) return undefined;
+  return "this machine's clock is behind the newest event of the log: it was set back. Deadlines and leases end later; synchronise it";
 }
 
 /**
@@ -48,6 +59,7 @@ export function createOwnStoreClock(clock: Clock, recordedMs = -Infinity): Store
     aheadMs: () => 0,
     doubt: () => undefined,
     problem: () => undefined,
+    note: () => setBackWords(recordedMs, clock.now()),
     missedSince: (atMs) => {
       now();
       return atMs < startedAt || atMs <= jumpedFrom;

@@ -3,13 +3,15 @@ import type { Registry } from 'prom-client';
 import type { ReadinessCheck } from '../http/health.js';
 import { createGauges } from '../http/metrics.js';
 
-/** Returns whether the clock of this machine is right, compared with the event store's. */
-export function createClockCheck({ problem }: Pick<StoreClock, 'problem'>): ReadinessCheck {
+/** Returns whether the clock of this machine is right, compared with the event store's and with what it holds. */
+export function createClockCheck({ problem, note }: Pick<StoreClock, 'problem' | 'note'>): ReadinessCheck {
   return {
     name: 'clock',
     check: () => {
       const why = problem();
-      return why === undefined ? { status: 'ok' } : { status: 'failing', why };
+      if (why !== undefined) return { status: 'failing', why };
+      const noted = note?.();
+      return { status: 'ok', ...(noted !== undefined && { note: noted }) };
     },
   };
 }

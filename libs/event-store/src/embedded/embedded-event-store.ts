@@ -4,7 +4,7 @@ import type { Clock, Log } from '@countersign/runtime';
 import { checkAppend } from '../append-checks.js';
 import type { EventStore } from '../event-store.js';
 import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
-import { createOwnStoreClock, skewMsMax } from '../store-clock.js';
+import { createOwnStoreClock, setBackWords } from '../store-clock.js';
 import { createSubscriptions } from '../subscriptions.js';
 import { openAcknowledged } from './acknowledged.js';
 import type { Acknowledged } from './acknowledged.js';
@@ -125,13 +125,9 @@ function newestRecordedAt(last: readonly LogEvent[]): number {
   return Math.max(...last.map(({ recordedAt }) => Date.parse(recordedAt)));
 }
 
-/** Attack: the clock is set back while the server is stopped, so that deadlines and leases end later than they should. */
-function warnIfSetBack(behindMs: number, log: Log): void {
-  if (behindMs <= skewMsMax) return;
-  log.warn(
-    { behindMs },
-    "this machine's clock is behind the newest event of the log: it was set back. Deadlines and leases end later; synchronise it",
-  );
+function warnIfSetBack(recordedMs: number, nowMs: number, log: Log): void {
+  const words = setBackWords(recordedMs, nowMs);
+  if (words !== undefined) log.warn({ behindMs: recordedMs - nowMs }, words);
 }
 
 function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: () => void): EmbeddedEventStore {
@@ -142,7 +138,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
   const reader = createLogReader(logFile, leafHash);
   const head = reading(() => proveEnd(opened, logFile, verification.verifyTail, acceptedEnd));
   const recordedMs = newestRecordedAt(head.position === 0 ? [] : reader.readAll(head.position - 1, 1));
-  warnIfSetBack(recordedMs - clock.now(), log);
+  warnIfSetBack(recordedMs, clock.now(), log);
   const appender = createAppender(logFile, reader, leafHash, head);
   const guard = createWriteGuard(clock.monotonic);
   const checkpoints = createCheckpoints({ logFile, guard, clock, log });
