@@ -7,7 +7,9 @@ import {
   openTelegramServer,
   openVendorServer,
   slackPress,
+  teamsBot,
 } from '@countersign/channels/testing';
+import type { openTeamsServer } from '@countersign/channels/testing';
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
 
 /** Fake servers of the vendors, and a channels file that names them. */
@@ -20,20 +22,26 @@ export interface Reach {
   readonly hooks: Awaited<ReturnType<typeof openVendorServer>>;
 }
 
+type TeamsServer = Awaited<ReturnType<typeof openTeamsServer>>;
+
 const signingSecret = 'slack-signing-secret';
 export const telegramSecret = 'telegram-secret';
+/** The conversation of the cards in Teams. */
+export const teamsPlace = '19:ops@thread.tacv2';
 export const webhookSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 /** How responses arrive. */
 export interface ReachModes {
   readonly telegramMode?: 'webhook' | 'polling';
   readonly slackMode?: 'http' | 'socket';
+  /** The fake of Teams, if `ops-teams` is one of the channels. */
+  readonly teams?: TeamsServer;
 }
 
 /** Opens them all; they close after the test. `routes` are lines of the file. */
 export async function openReach(
   routes: readonly string[],
-  { telegramMode = 'webhook', slackMode = 'http' }: ReachModes = {},
+  { telegramMode = 'webhook', slackMode = 'http', teams }: ReachModes = {},
 ): Promise<Reach> {
   const folder = temporaryFolder();
   const [slack, telegram] = [await openSlackServer('xoxb-1', 'xapp-1'), await openTelegramServer('1:bot')];
@@ -45,10 +53,10 @@ export async function openReach(
   writeFileSync(
     file,
     `version: 1
-people: [{ id: me, slack: "T01:U01", telegram: "4711", email: "me@example.com" }]
+people: [{ id: me, slack: "T01:U01", telegram: "4711", teams: "${teamsBot.tenant}:aaaaaaaa-0000-4000-8000-000000000001", email: "me@example.com" }]
 channels:
   - { id: ops-slack, type: slack, mode: ${slackMode}, channel: C0123, botToken: { env: SLACK_TOKEN }, ${slackProof}, apiUrl: "${slack.url}" }
-  - { id: ops-telegram, type: telegram, mode: ${telegramMode}, chat: "-100123", botToken: { env: TELEGRAM_TOKEN }, webhookSecret: { env: TELEGRAM_SECRET }, apiUrl: "${telegram.url}" }
+  - { id: ops-telegram, type: telegram, mode: ${telegramMode}, chat: "-100123", botToken: { env: TELEGRAM_TOKEN }, webhookSecret: { env: TELEGRAM_SECRET }, apiUrl: "${telegram.url}" }${teams === undefined ? '' : teamsLine(teams)}
   - { id: mail, type: email, smtp: { env: SMTP_URL }, from: "Countersign <c@example.com>" }
   - { id: pager, type: webhook, url: "${hooks.url}/hook", secret: { env: HOOK_SECRET }, allowPrivateNetwork: true }
 routes:
@@ -62,10 +70,17 @@ ${routes.map((route) => `  - ${route}`).join('\n')}
     SLACK_APP_TOKEN: 'xapp-1',
     TELEGRAM_TOKEN: '1:bot',
     TELEGRAM_SECRET: telegramSecret,
+    TEAMS_SECRET: teamsBot.clientSecret,
     SMTP_URL: mail.url,
     HOOK_SECRET: webhookSecret,
   };
   return { folder, env, slack, telegram, mail, hooks };
+}
+
+function teamsLine({ urls }: TeamsServer): string {
+  const { tenant, appId } = teamsBot;
+  const proof = { tenant, appId, clientSecret: { env: 'TEAMS_SECRET' } };
+  return `\n  - ${JSON.stringify({ id: 'ops-teams', type: 'teams', conversation: teamsPlace, ...proof, ...urls })}`;
 }
 
 /** Presses a button, as a signed payload of Slack. */
@@ -101,6 +116,16 @@ export async function sendAsTelegram(port: number, update: unknown): Promise<num
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': telegramSecret },
     body: JSON.stringify(update),
+  });
+  return answer.status;
+}
+
+/** Sends any activity with a token of the Bot Connector. */
+export async function sendAsTeams(port: number, activity: unknown, token: string): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${String(port)}/channels/ops-teams/teams`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify(activity),
   });
   return answer.status;
 }
