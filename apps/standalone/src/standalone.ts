@@ -33,7 +33,7 @@ import {
 import type { OpenNotary } from '@countersign/notary';
 import { createChannelsCheck } from '@countersign/notifier';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
-import { isLoopback, keepPrivate } from '@countersign/runtime';
+import { keepPrivate } from '@countersign/runtime';
 import {
   countParked,
   createClockCheck,
@@ -52,6 +52,7 @@ import {
 } from '@countersign/shell';
 import type { ReloadedFile, RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
+import { checkHost } from './check-host.js';
 import { refuseUsedPort } from './free-port.js';
 import { observeVerified } from './log-metrics.js';
 import { openErasures } from './open-erasures.js';
@@ -76,11 +77,6 @@ export interface Standalone {
   readonly stop: () => Promise<void>;
   /** Accepts no more requests and finishes those in flight. Nothing else is closed. */
   readonly leave: () => Promise<void>;
-}
-
-/** Listening on a public address without tokens is refused. */
-export class OpenToTheWorldError extends Error {
-  override readonly name = 'OpenToTheWorldError';
 }
 
 /** The parts to stop, in reverse order of the start. */
@@ -108,13 +104,6 @@ export async function startStandalone(config: StandaloneConfig, world: Standalon
     await stop();
     throw error;
   }
-}
-
-function checkHost({ host, tokensFile }: StandaloneConfig): void {
-  if (tokensFile !== null || isLoopback(host)) return;
-  throw new OpenToTheWorldError(
-    `COUNTERSIGN_HOST is ${host}: name the tokens that may come in with COUNTERSIGN_TOKENS_FILE, or bind to 127.0.0.1`,
-  );
 }
 
 async function startAll(config: StandaloneConfig, world: StandalonePorts, tokensFile: string, stops: Stop[]) {
