@@ -30,10 +30,10 @@ final class Faults
         try {
             $result = $code();
         } catch (Throwable $error) {
-            $fault ??= $error->getMessage();
-        } finally {
-            $fault = self::isRestored($handler, $outer) ? $fault : self::HANDLERS;
+            $fault ??= $error->getMessage() ?: $error::class;
         }
+        $isRestored = self::isRestored($handler, $outer);
+        $fault ??= $isRestored ? null : self::HANDLERS;
         return [$result, $fault === null ? null : self::text(substr($fault, 0, self::BYTES_MAX))];
     }
 

@@ -78,6 +78,8 @@ test('a needsApproval function in which PHP raises anything asks, and error hand
             same($asks('Undefined array key "amount"'), $judged(fn (array $input) => @$input['amount'] > 1000));
             same($asks('old'), $judged(fn () => trigger_error('old', E_USER_DEPRECATED) && false));
             same($asks('broken'), $judged(fn () => throw new Exception('broken')));
+            same($asks('mine'), $judged(fn () => [set_error_handler(fn () => true), throw new Exception('mine')]));
+            same($asks('Exception'), $judged(fn () => throw new Exception()));
             same($asks("a\u{FFFD}b"), $judged(fn () => throw new Exception("a\xFFb")));
             same($asks('error handlers were left or taken away'), $judged(fn () => restore_error_handler() && false));
             same($asks('error handlers were left or taken away'), $judged(fn () => set_error_handler(fn () => true) && false));
