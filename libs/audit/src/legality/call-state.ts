@@ -16,6 +16,8 @@ export interface RequestFacts extends DigestFacts {
   readonly argumentsDigest: string | null;
   /** `sequential`: it takes its turn in its run. */
   readonly batchMode: EventData<'ToolCallRequested'>['batchMode'];
+  /** The call inside which it runs; null: none. */
+  readonly parent: string | null;
   /** The worker wants people asked. */
   readonly needsApproval: boolean;
   readonly clientExecuted: boolean;

@@ -56,6 +56,7 @@ export type Unproven =
   | 'set-back'
   | 'outer-call'
   | 'silence-time'
+  | 'turn-order'
   | RightsUnproven
   | PolicyUnproven;
 

@@ -8,6 +8,7 @@ import { judgePasskeys } from './passkeys.js';
 import { judgeVerdict } from '../policy/judge-verdict.js';
 import { createPolicyRecord } from '../policy/policy-record.js';
 import type { LogScope } from '../policy/policy-record.js';
+import { createQueues } from './queues.js';
 import { createSilences } from './silence.js';
 import { judgeRights } from '../rights/judge-rights.js';
 import { createRightsRecord } from '../rights/record.js';
@@ -43,14 +44,17 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const silences = createSilences();
   let [newest, tenant] = [1, ''];
   const isSetBack = createSetBack();
-  /** The records take a legal event, whose verdict was compared with what they had before. */
-  const takeLegal = (event: JudgedEvent, state: StreamState | undefined): Judgement => {
-    const ofPolicy = state?.kind === 'call' ? judgeVerdict(event, state, policies, streams) : nothing;
-    const ofSilence = silences.judge(event, state);
+  const queues = createQueues(scope.isWhole);
+  /** The records take a legal event, whose verdict, turn and silence were compared with what they had before. */
+  const takeLegal = (event: JudgedEvent, before: StreamState | undefined, after: StreamState): Judgement => {
+    const isOfCall = before?.kind === 'call';
+    const ofCall = isOfCall ? [judgeVerdict(event, before, policies, streams), queues.judge(event, before)] : [];
+    const words = [...ofCall, silences.judge(event, before)];
     for (const record of [rights, policies, silences]) record.take(event);
+    if (after.kind === 'call') queues.take(after);
     return {
-      illegal: [...ofPolicy.illegal, ...ofSilence.illegal],
-      unproven: [...ofPolicy.unproven, ...ofSilence.unproven],
+      illegal: words.flatMap(({ illegal: found }) => found),
+      unproven: words.flatMap(({ unproven }) => unproven),
     };
   };
   const unrecordedPolicies = (): readonly string[] => [...cited].filter((version) => !recorded.has(version));
@@ -71,13 +75,13 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       ({ tenant } = event.metadata);
       notePolicies(event, cited, recorded);
       const ofPerson = judgeRights(event, rights, known?.state);
-      const ofRecords = broken === undefined ? takeLegal(event, known?.state) : nothing;
+      const taken = isIllegal(next) ? nothing : takeLegal(event, known?.state, next);
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
-        illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal, ...ofRecords.illegal],
+        illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal, ...taken.illegal],
         unproven: [
           ...unproven,
-          ...ofRecords.unproven,
+          ...taken.unproven,
           ...optionally('leans-on-set-aside', isLeaning),
           ...optionally('older-rules', isOlder),
           ...ofPerson.unproven,
@@ -89,6 +93,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       const misplaced = misplacedIn(streams.get(event.stream), event);
       streams.set(event.stream, { next: event.revision + 1, state: { kind: 'set-aside' } });
       for (const record of [rights, policies]) record.lose(event);
+      queues.lose(event.stream);
       return { illegal: misplaced, unproven: [] };
     },
     unrecordedPolicies,

@@ -1,4 +1,5 @@
 import type { EventData, Requirement, Verdict } from '@countersign/contracts';
+import { digestOf } from '../legality/digests.js';
 import type { ApprovalState, CallState } from '../legality/call-state.js';
 import { isOfVersion1 } from '../legality/judged-event.js';
 import type { JudgedEvent } from '../legality/judged-event.js';
@@ -10,9 +11,10 @@ export interface Citation {
   readonly requirement: Requirement | null;
   /**
    * `request`: of the agent, who may wish for less; `edit`: of a person; `same-rule`: of an edit that asks as the request did;
-   * `older-edit`: of schema version 1, which recorded the requirements of the request and of the edit as one.
+   * `older-edit`: of schema version 1, which recorded the requirements of the request and of the edit as one; `turn`: of a sequential
+   * call, at its turn.
    */
-  readonly by: 'request' | 'edit' | 'same-rule' | 'older-edit';
+  readonly by: 'request' | 'edit' | 'same-rule' | 'older-edit' | 'turn';
   /** It is the first word about the call, given together with its step. */
   readonly isFirst: boolean;
 }
@@ -24,11 +26,13 @@ export function citationOf(event: JudgedEvent, call: CallState): Citation | unde
     case 'ToolCallAllowed':
     case 'ToolCallBlocked':
     case 'ApprovalRequested':
-      return ofRequest(data as Judged, call, call.queued !== null);
+      return isAsQueued(data as Judged, call)
+        ? undefined
+        : ofRequest(data as Judged, call, call.queued === null ? 'request' : 'turn');
     case 'ToolCallQueued': {
       const { verdict, question } = data as EventData<'ToolCallQueued'>;
       const judged = { verdict, ...(question !== null && { requirement: question.requirement }) };
-      return ofRequest(judged, call, call.queued?.next === 'require');
+      return call.queued?.next === 'require' ? undefined : ofRequest(judged, call, 'request');
     }
     case 'ApprovalResponded':
       return ofEdit(event, call);
@@ -42,10 +46,21 @@ interface Judged {
   readonly requirement?: Requirement;
 }
 
-/** The legality of a turn compares it with the place in the queue, whose verdict was compared with the policy. */
-function ofRequest({ verdict, requirement }: Judged, call: CallState, isRepeated: boolean): Citation | undefined {
-  if (isRepeated) return undefined;
-  return { verdict, requirement: requirement ?? null, by: 'request', isFirst: !call.isJudged && call.queued === null };
+/** At its turn a call is allowed or asked about as its place says, whose verdict was compared with the policy. */
+function isAsQueued(judged: Judged, { queued }: CallState): boolean {
+  if (queued === null) return false;
+  const { verdict, approvalId, round, requirement, requestedBy } = judged as EventData<'ApprovalRequested'>;
+  const bound = queued.next === 'allow' ? verdict : { verdict, approvalId, round, requirement, requestedBy };
+  return digestOf(bound) === queued.bound;
+}
+
+/** Another verdict at the turn of a call asks what its place asks as well. */
+function ofRequest(
+  { verdict, requirement }: Judged,
+  { isJudged, queued }: CallState,
+  by: 'request' | 'turn',
+): Citation {
+  return { verdict, requirement: requirement ?? null, by, isFirst: !isJudged && queued === null };
 }
 
 function ofEdit(event: JudgedEvent, { approval }: CallState): Citation | undefined {

@@ -60,7 +60,7 @@ function placeOf(event: JudgedEvent, { verdict, by }: Citation, policies: Policy
     case 'unknown':
       return ['unplaced-policy'];
     case 'never':
-      if (by !== 'request' && policies.hasSilentJudge()) return ['unplaced-policy'];
+      if (policies.hasSilentJudge(by)) return ['unplaced-policy'];
       return [illegal('policy', `the policy ${short(verdict.policyVersion)} that it cites was not in force`)];
   }
 }
@@ -139,7 +139,10 @@ function asked(rulings: readonly Ruling[], cited: Citation, request: RequestFact
   if (isFirst && requirement.batch === 'sequential' && request.batchMode === 'independent') {
     return [illegal('verdict', 'its rule makes the calls of its step sequential, and it takes no turns')];
   }
-  const results = rulings.filter(isRequired).map((ruling) => comparedWith(ruling, cited, requirement));
+  // At its turn a call is asked about as its place says as well.
+  const isAlone = ({ isAlone: alone }: Requires): boolean => alone && cited.by !== 'turn';
+  const required = rulings.filter(isRequired).map((ruling) => ({ ...ruling, isAlone: isAlone(ruling) }));
+  const results = required.map((ruling) => comparedWith(ruling, cited, requirement));
   const fitting = results.find((result) => typeof result === 'object');
   if (fitting !== undefined) return fitting;
   return [illegal('verdict', `it does not ask as its rule "${verdict.ruleId}" does: ${String(results[0])}`)];

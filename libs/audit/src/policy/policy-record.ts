@@ -2,6 +2,7 @@ import type { SystemEventData } from '@countersign/contracts';
 import { builtInPolicy, builtInPolicyVersion, digestOf } from '../legality/digests.js';
 import type { JudgedEvent } from '../legality/judged-event.js';
 import { createTimeline } from '../rights/timeline.js';
+import type { Citation } from './citations.js';
 import { readPolicy } from './written-policy.js';
 import type { WrittenPolicy } from './written-policy.js';
 
@@ -25,8 +26,11 @@ export interface PolicyRecord {
   /** The policy of a version; undefined: its content is not known, or has a form of a later version. */
   readonly find: (version: string, tenant: string) => WrittenPolicy | undefined;
   readonly standingOf: (version: string, event: JudgedEvent) => Standing;
-  /** Edits may be judged by a process that does not record by which policy file it judges. */
-  readonly hasSilentJudge: () => boolean;
+  /**
+   * Returns whether a process gives such verdicts that does not record by which policy file it judges: a notifier judges edits, and a
+   * projector gives turns.
+   */
+  readonly hasSilentJudge: (by: Citation['by']) => boolean;
 }
 
 /** What a process records that has no policy file: it judges by the built-in policy. */
@@ -47,7 +51,8 @@ export function createPolicyRecord({ policies, isWhole }: LogScope): PolicyRecor
   const builtIn = createBuiltIn();
   /** Undefined: none was activated. Null: not known. */
   let last: string | null | undefined = isWhole ? undefined : null;
-  let [isKnown, hasNotifier, tenant, isBuiltInUsed] = [isWhole, false, 'default', false];
+  let [isKnown, tenant, isBuiltInUsed] = [isWhole, 'default', false];
+  const roles = new Set<string>();
   const read = ({ policyVersion, content }: ShownPolicy): void => {
     if (!contents.has(policyVersion)) contents.set(policyVersion, readPolicy(content));
   };
@@ -65,7 +70,7 @@ export function createPolicyRecord({ policies, isWhole }: LogScope): PolicyRecor
   return {
     take: ({ type, data, recordedAt, metadata }) => {
       ({ tenant } = metadata);
-      if (type === 'ProcessStarted') hasNotifier ||= (data as SystemEventData<'ProcessStarted'>).role === 'notifier';
+      if (type === 'ProcessStarted') roles.add((data as SystemEventData<'ProcessStarted'>).role);
       if (type === 'ConfigurationChanged') configure(data as Changed, recordedAt);
       if (type === 'PolicyActivated') activate(data as ShownPolicy, recordedAt);
     },
@@ -82,7 +87,9 @@ export function createPolicyRecord({ policies, isWhole }: LogScope): PolicyRecor
       if (inForce.around('', recordedAt).some(({ what }) => what === version)) return 'around';
       return isKnown ? 'never' : 'unknown';
     },
-    hasSilentJudge: () => hasNotifier || tenant !== 'default',
+    // Only the log of this tenant names the processes.
+    hasSilentJudge: (by) =>
+      by !== 'request' && (tenant !== 'default' || roles.has(by === 'turn' ? 'projector' : 'notifier')),
   };
 }
 

@@ -71,6 +71,8 @@ const words: Readonly<Record<Counted, string>> = {
   'older-edit': 'of schema version 1 with an edit: only the stages of its rule were compared',
   'asked-with-step':
     'about calls of which people were asked because a rule asks about another call of their step: which one was not compared',
+  'turn-order':
+    'that gave a sequential call its turn: whether the calls before it were settled, only the whole log can show',
   'outer-call': 'inside a call that was not judged or not shown: whose request that is was not compared',
   commitment: 'held as commitments only: their content was not shown, and not judged',
   moved: 'that were moved from another store: the time of the move is in no hash; the first record is',
