@@ -77,7 +77,7 @@ describe('the turn of a sequential call', () => {
 
 it('the turn of a call is said not to be compared where the file has that call alone', () => {
   const legality = createLegality(new Map(), { policies: [], isWhole: false });
-  const words = two.turn('b').told.events.flatMap((stored) => {
+  const words = two.turn('b').told.events.flatMap((stored): readonly string[] => {
     const event = readStored(stored);
     return 'unreadable' in event ? [event.unreadable] : legality.judge(event).unproven;
   });
