@@ -36,9 +36,10 @@ function Conversation({ threadId }: { threadId: string }) {
           {String(content)}
         </p>
       ))}
-      {interrupts.map(({ id, value }) => (
-        <Asked key={id} approvalId={value!.countersign.approvalId} isLoading={isLoading} onDecided={goOn} />
-      ))}
+      {interrupts.map(
+        ({ id, value }) =>
+          value && <Asked key={id} approvalId={value.countersign.approvalId} isLoading={isLoading} onDecided={goOn} />,
+      )}
       {error !== undefined && (
         <p role="alert">Countersign or the agent did not answer. Reload the page to try again.</p>
       )}
