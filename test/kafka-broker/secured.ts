@@ -47,7 +47,7 @@ const mechanismOf: Readonly<Record<string, PasswordUser['mechanism']>> = {
   resolver: 'scram-sha-512',
   notifier: 'scram-sha-512',
   notary: 'scram-sha-512',
-  'my-notifier': 'plain',
+  'my-notifier': 'scram-sha-512',
 };
 
 /** Starts one, from the jars. Its keys and passwords are generated now, and deleted with it. */

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import ts from 'typescript';
 import { eventually } from '@countersign/message-bus/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
+import { compiledNest } from './nest-consumer.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -82,23 +80,9 @@ it('tells about what waits, not about what is decided, forged or told already, a
   await eventually(() => expect(two.waiting().map(({ waits }) => waits)).toContain(third), 120_000);
 }, 400_000);
 
-/** Compiles the NestJS microservice of the guide as `nest start` does, in a folder that has the packages. */
-function compiledNest(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-nest-'));
-  running.push({ end: () => Promise.resolve(rmSync(folder, { recursive: true, force: true })) });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const source = readFileSync(join(root, 'examples', 'notifier', 'nest', 'consumer.ts'), 'utf8');
-  const compilerOptions = {
-    ...{ module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
-    ...{ experimentalDecorators: true, emitDecoratorMetadata: true },
-  };
-  const file = join(folder, 'consumer.mjs');
-  writeFileSync(file, ts.transpileModule(source, { compilerOptions }).outputText);
-  return file;
-}
-
 it('a NestJS microservice tells about what waits once, in a group of its own, and goes on after a restart', async () => {
-  const program = compiledNest();
+  const { file: program, remove } = compiledNest();
+  running.push({ end: async () => remove() });
   const decided = await request('nest-decided');
   await ledger.respond(decided, { decision: { type: 'deny' } });
   await ledger.publishForged('ApprovalRequested', { approvalId: 'apr_forged_2' }, 'forged', { position: 999_999 });

@@ -1,7 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import type { AclEntry } from 'kafkajs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
@@ -15,6 +19,7 @@ import { createAuthority } from '../kafka-broker/certificates.ts';
 import { documentedRights } from '../kafka-broker/rights.ts';
 import { startSecuredBroker } from '../kafka-broker/secured.ts';
 import type { SecuredBroker } from '../kafka-broker/secured.ts';
+import { compiledNest } from './nest-consumer.ts';
 import { freshPrefix, openedKafka } from './opened.ts';
 import { idOf, inTurns } from './traffic.ts';
 
@@ -126,6 +131,35 @@ describe('with the rights of the guide', () => {
     expect(await publishAs(name, names.requests)).toContain('TOPIC_AUTHORIZATION_FAILED');
     expect(await readAs(name, names.requests, group)).toMatch(notThatTopic);
     expect(await readAs(name, names.events, `${topicPrefix}-notifier-ops`)).toMatch(notThatGroup);
+
+    // The NestJS microservice of the guide needs no more than that.
+    const asked = { approvalId: 'apr_1', state: 'pending', toolName: 'pay', arguments: {} };
+    const ledger = createServer((_, response) => void response.end(JSON.stringify(asked)));
+    await new Promise<void>((resolve) => void ledger.listen(0, '127.0.0.1', resolve));
+    const { file, remove } = compiledNest();
+    const { username, password } = broker.userOf(name);
+    const child = spawn(process.execPath, [file], {
+      env: {
+        ...{ PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: broker.authority.caFile, GROUP: group },
+        ...{ KAFKA_USERNAME: username, KAFKA_PASSWORD: password, COUNTERSIGN_TOPIC_PREFIX: topicPrefix },
+        ...{ COUNTERSIGN_URL: `http://127.0.0.1:${String((ledger.address() as AddressInfo).port)}` },
+        ...{ COUNTERSIGN_KAFKA_BROKERS: broker.byPassword.join(), FROM_BEGINNING: 'yes' },
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      let told = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
+      const value = JSON.stringify({ type: 'ApprovalRequested', data: { approvalId: 'apr_1' } });
+      const relay = await busOf('relay');
+      await relay.publisher.publish(names.events, [{ key: 'k', value, headers: { ce_id: 'e1', ce_sequence: '1' } }]);
+      await eventually(() => expect(told).toContain('"waits":"apr_1"'), 60_000);
+    } finally {
+      child.kill('SIGTERM');
+      await once(child, 'close');
+      ledger.close();
+      remove();
+    }
   });
 
   it('a worker hears the events by its certificate, too', async () => {
