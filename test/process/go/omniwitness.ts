@@ -1,16 +1,24 @@
 import { spawn } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatVkey, keyTypes, parseVkey, verifierKey } from '@countersign/audit';
+import {
+  createEd25519Signer,
+  createMlDsaSigner,
+  formatVkey,
+  keyTypes,
+  parseVkey,
+  verifierKey,
+} from '@countersign/audit';
 import { freePort } from '../../ports.js';
 import { onCleanup } from '../harness/cleanup.js';
 import { eventually } from '../harness/wait.js';
 
 /** A running witness that others wrote. */
 export interface Omniwitness {
-  readonly vkey: string;
-  /** A file in the format of `tlog-policy` that demands its cosignature. */
+  /** Its Ed25519 key, and its ML-DSA-44 key. */
+  readonly vkeys: readonly string[];
+  /** A file in the format of `tlog-policy` that demands its cosignatures with both. */
   readonly policy: string;
   /** The settings of the process that asks it. */
   readonly env: Readonly<Record<string, string>>;
@@ -18,21 +26,26 @@ export interface Omniwitness {
 
 const name = 'witness.example';
 
-/** Starts the program `omniwitness` of a folder for the logs of these keys; it ends with the test, and keeps its state in memory. */
+/**
+ * Starts the program `omniwitness` of a folder for the logs of these keys; it ends with the test, and keeps its state in memory. It
+ * cosigns with an Ed25519 and an ML-DSA-44 key. A log has one key there: the ML-DSA-44 key where one is given.
+ */
 export async function startOmniwitness(folder: string, vkeys: readonly string[]): Promise<Omniwitness> {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const seed = privateKey.export({ type: 'pkcs8', format: 'der' }).subarray(-32);
-  const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
-  const key = verifierKey(name, keyTypes.cosignature, raw);
-  const encoded = Buffer.concat([Buffer.of(keyTypes.ed25519), seed]).toString('base64');
-  writeFileSync(join(folder, 'witness.key'), `PRIVATE+KEY+${name}+${key.id}+${encoded}`);
-  // It reads no ML-DSA-44 keys.
-  const known = vkeys.filter((vkey) => parseVkey(vkey)?.type === keyTypes.ed25519);
-  const logs = known.map((vkey) => `  - Origin: ${parseVkey(vkey)!.name}\n    PublicKey: ${vkey}\n`);
+  const seed = randomBytes(32);
+  const mlDsa = createMlDsaSigner(name, seed)?.key;
+  if (mlDsa === undefined) throw new Error('this Node has no ML-DSA');
+  const key = verifierKey(name, keyTypes.cosignature, createEd25519Signer(name, seed).key.key);
+  const files = [key, mlDsa].map(({ id, type }) => {
+    const file = join(folder, `witness-${String(type)}.key`);
+    writeFileSync(file, `PRIVATE+KEY+${name}+${id}+${Buffer.concat([Buffer.of(type), seed]).toString('base64')}`);
+    return `--private_key_path=${file}`;
+  });
+  const byType = vkeys.map((vkey) => parseVkey(vkey)!).toSorted((one, other) => one.type - other.type);
+  const byName = new Map(byType.map((one) => [one.name, one]));
+  const logs = [...byName.values()].map((one) => `  - Origin: ${one.name}\n    PublicKey: ${formatVkey(one)}\n`);
   writeFileSync(join(folder, 'logs.yaml'), `Logs:\n${logs.join('')}`);
   const listen = `127.0.0.1:${String(await freePort())}`;
-  const files = [`--private_key_path=${join(folder, 'witness.key')}`, `--additional_logs=${join(folder, 'logs.yaml')}`];
-  const args = [...files, `--listen=${listen}`, '--metrics_listen='];
+  const args = [...files, `--additional_logs=${join(folder, 'logs.yaml')}`, `--listen=${listen}`, '--metrics_listen='];
   const child = spawn(join(folder, 'omniwitness'), args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let written = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (written += text));
@@ -47,9 +60,11 @@ export async function startOmniwitness(folder: string, vkeys: readonly string[])
     return fetch(url).catch(() => undefined);
   });
   const policy = join(folder, 'witnesses');
-  writeFileSync(policy, `witness outside ${formatVkey(key)} ${url}\nquorum outside\n`);
+  const witnesses = [`outside ${formatVkey(key)} ${url}`, `lattice ${formatVkey(mlDsa)} ${url}`];
+  const lines = [...witnesses.map((one) => `witness ${one}`), 'group both all outside lattice', 'quorum both'];
+  writeFileSync(policy, `${lines.join('\n')}\n`);
   return {
-    vkey: formatVkey(key),
+    vkeys: [key, mlDsa].map(formatVkey),
     policy,
     env: { COUNTERSIGN_WITNESSES: policy, COUNTERSIGN_WITNESS_PRIVATE: 'true' },
   };
