@@ -132,6 +132,10 @@ export interface CallState {
   /** Digests of edits, which events of version 1 may ask about again. */
   readonly edits: readonly string[];
   readonly execution: ExecutionState;
+  /** Its number in its run. Absent: not known. */
+  readonly place?: number;
+  /** When its last event was recorded. Absent: it has none. */
+  readonly recordedAt?: string;
   /** By how many milliseconds the events that began a limit were recorded later than they say, at most. Absent: by none. */
   readonly lateMs?: number;
   /** The nonces of the signatures of all responses, withdrawn ones too. */

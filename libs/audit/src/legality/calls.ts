@@ -27,7 +27,7 @@ export interface JudgedCall {
 /** Judges an event of a tool call's own stream; `call` is undefined before its first event. */
 export function judgeCall(event: JudgedEvent, call: CallState | undefined, streams: KnownStreams): JudgedCall {
   const { next, unproven } = judgedCall(event, call, streams);
-  return { next: withLateness(event, next), unproven };
+  return { next: withRecord(event, next), unproven };
 }
 
 function judgedCall(event: JudgedEvent, call: CallState | undefined, streams: KnownStreams): JudgedCall {
@@ -45,10 +45,11 @@ function judgedCall(event: JudgedEvent, call: CallState | undefined, streams: Kn
   return { next: judged(event, call, streams), unproven: unprovenOf(event, call, streams) };
 }
 
-/** The same call, with how late the event was recorded. */
-function withLateness(event: JudgedEvent, next: Next): Next {
-  const lateMs = lateMsOf(event);
-  return isIllegal(next) || lateMs <= (next.lateMs ?? 0) ? next : { ...next, lateMs };
+/** The same call, with when and how late the event was recorded. */
+function withRecord(event: JudgedEvent, next: Next): Next {
+  if (isIllegal(next)) return next;
+  const lateMs = Math.max(lateMsOf(event), next.lateMs ?? 0);
+  return { ...next, recordedAt: event.recordedAt, lateMs };
 }
 
 /** Attack: an event is shown under another run, tool or agent than that of its call. Filters and exports go by the headers. */

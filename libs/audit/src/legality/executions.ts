@@ -2,7 +2,7 @@ import type { EventData } from '@countersign/contracts';
 import type { CallState, ExecutionState } from './call-state.js';
 import { illegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent } from './judged-event.js';
-import { hasBecomeDue, hasCome } from './times.js';
+import { hasBecomeDue, hasCome, isBeforeBy } from './times.js';
 
 type Next = Illegal | CallState;
 
@@ -40,7 +40,15 @@ function notClaimable({ attempt, actionDigest }: Claimed, call: CallState): Ille
 function notInTime({ claimedAt, leaseUntil }: Claimed, call: CallState, hasBatchBegun: boolean): Illegal | undefined {
   const mayLapse = call.execution.status === 'none' && !call.isCommitted && !hasBatchBegun;
   if (mayLapse && hasCome(call.executeBy, claimedAt)) return illegal('claim', 'the approval was not used in time');
-  return leaseUntil <= claimedAt ? illegal('lease', 'the lease ends before it begins') : undefined;
+  if (leaseUntil <= claimedAt) return illegal('lease', 'the lease ends before it begins');
+  return isTooLong(claimedAt, leaseUntil) ? illegal('lease', 'the lease is longer than a day') : undefined;
+}
+
+const leaseMsMax = 24 * 60 * 60 * 1000;
+
+/** Attack: a lease that never ends, so that the call has no outcome and its receipt stays valid. */
+function isTooLong(from: string, until: string): boolean {
+  return isBeforeBy(leaseMsMax, from, until);
 }
 
 /** A member of an all-or-nothing batch runs only once the batch has begun. Version 1 recorded no begin. */
@@ -51,11 +59,12 @@ function notInBatch(event: JudgedEvent, { request }: CallState, hasBatchBegun: b
 
 /** The holder of the latest claim moves the end of its lease. */
 export function renew(event: JudgedEvent, call: CallState): Next {
-  const { attempt, leaseUntil } = event.data as EventData<'ExecutionClaimRenewed'>;
+  const { attempt, leaseUntil, renewedAt } = event.data as EventData<'ExecutionClaimRenewed'>;
   const { execution } = call;
   const isHeld = execution.status === 'claimed' && execution.attempt === attempt;
   if (!isHeld) return illegal('lease', `attempt ${String(attempt)} holds no claim`);
   if (leaseUntil <= execution.leaseUntil) return illegal('lease', 'a renewal moves the lease back');
+  if (isTooLong(renewedAt, leaseUntil)) return illegal('lease', 'the lease is longer than a day');
   return executing(call, { leaseUntil });
 }
 

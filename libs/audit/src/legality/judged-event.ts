@@ -40,7 +40,8 @@ export type LegalityRule =
   | 'policy'
   | 'passkey'
   | 'signature'
-  | 'rights';
+  | 'rights'
+  | 'time';
 
 /** Why the judge could not prove something about an event that breaks no rule. */
 export type Unproven =
@@ -57,6 +58,8 @@ export type Unproven =
   | 'outer-call'
   | 'silence-time'
   | 'turn-order'
+  | 'place-in-run'
+  | 'off-time'
   | RightsUnproven
   | PolicyUnproven;
 

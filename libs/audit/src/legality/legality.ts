@@ -8,8 +8,10 @@ import { judgePasskeys } from './passkeys.js';
 import { judgeVerdict } from '../policy/judge-verdict.js';
 import { createPolicyRecord } from '../policy/policy-record.js';
 import type { LogScope } from '../policy/policy-record.js';
+import { createPlaces } from './places.js';
 import { createQueues } from './queues.js';
 import { createSilences } from './silence.js';
+import { judgeStatedTime } from './stated-times.js';
 import { judgeRights } from '../rights/judge-rights.js';
 import { createRightsRecord } from '../rights/record.js';
 import { graceMs } from '../rights/timeline.js';
@@ -42,6 +44,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const rights = createRightsRecord();
   const policies = createPolicyRecord(scope);
   const silences = createSilences();
+  const places = createPlaces(streams, scope.isWhole);
   let [newest, tenant] = [1, ''];
   const isSetBack = createSetBack();
   const queues = createQueues(scope.isWhole);
@@ -49,7 +52,8 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const takeLegal = (event: JudgedEvent, before: StreamState | undefined, after: StreamState): Judgement => {
     const isOfCall = before?.kind === 'call';
     const ofCall = isOfCall ? [judgeVerdict(event, before, policies, streams), queues.judge(event, before)] : [];
-    const words = [...ofCall, silences.judge(event, before)];
+    const others = [silences.judge(event, before), places.judge(event, before), judgeStatedTime(event, before)];
+    const words = [...ofCall, ...others];
     for (const record of [rights, policies, silences]) record.take(event);
     if (after.kind === 'call') queues.take(after);
     return {
@@ -64,7 +68,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       const misplaced = misplacedIn(known, event);
       const { next, unproven } = judged(event, known, streams);
       const broken = isIllegal(next) ? next : undefined;
-      const state = isIllegal(next) ? known?.state : next;
+      const state = isIllegal(next) ? known?.state : places.placed(event, next);
       streams.set(event.stream, {
         next: event.revision + 1,
         state,
@@ -79,20 +83,20 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
         illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal, ...taken.illegal],
-        unproven: [
+        unproven: once([
           ...unproven,
           ...taken.unproven,
           ...optionally('leans-on-set-aside', isLeaning),
           ...optionally('older-rules', isOlder),
           ...ofPerson.unproven,
           ...optionally('set-back', isSetBack(event)),
-        ],
+        ]),
       };
     },
     setAside: (event) => {
       const misplaced = misplacedIn(streams.get(event.stream), event);
       streams.set(event.stream, { next: event.revision + 1, state: { kind: 'set-aside' } });
-      for (const record of [rights, policies]) record.lose(event);
+      for (const record of [rights, policies, places]) record.lose(event);
       queues.lose(event.stream);
       return { illegal: misplaced, unproven: [] };
     },
@@ -128,6 +132,10 @@ function misplacedIn(known: KnownStream | undefined, { revision }: Pick<JudgedEv
 function older(version: number): Judged {
   const detail = `its schema version is older than the ${String(version)} of an event before it`;
   return { next: illegal('stream', detail), unproven: [] };
+}
+
+function once(all: readonly Unproven[]): readonly Unproven[] {
+  return [...new Set(all)];
 }
 
 function optionally(what: Unproven, applies: boolean): readonly Unproven[] {

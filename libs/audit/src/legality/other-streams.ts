@@ -4,6 +4,7 @@ import { digestOf } from './digests.js';
 import { illegal, isCallType, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent } from './judged-event.js';
 import { isSameName } from './names.js';
+import { countsPrefix } from './places.js';
 import { batchStreamOf } from './requests.js';
 import type { BatchState, GrantState, KnownStreams, PolicyState, StreamState } from './streams.js';
 import { hasCome } from './times.js';
@@ -144,11 +145,16 @@ export function judgePlain({ type, stream, data, metadata }: JudgedEvent): Next<
       ? { kind: 'plain' }
       : illegal('stream', 'its tenant or its process is not that of its stream');
   }
-  const { subject } = data as { readonly subject?: string };
-  // Attack: an erasure, or the end of a run, is recorded where nothing comes of it.
-  const isElsewhere =
-    (type === 'SubjectErased' && stream !== subjectStream(String(subject))) ||
-    (type === 'RunCancelled' && !isRunCancellationStream(stream));
-  const decides = isElsewhere || isCallType(type) || /^(?:Grant|Batch|Policy|ShadowPolicy|Passkey)/.test(type);
+  const decides =
+    isElsewhere({ type, stream, data }) ||
+    isCallType(type) ||
+    /^(?:Grant|Batch|Policy|ShadowPolicy|Passkey)/.test(type);
   return decides ? illegal('stream', `an event of the type ${type} has no place in this stream`) : { kind: 'plain' };
+}
+
+/** Attacks: an erasure, or the end of a run, is recorded where nothing comes of it; an event is where the calls of a run are counted. */
+function isElsewhere({ type, stream, data }: Pick<JudgedEvent, 'type' | 'stream' | 'data'>): boolean {
+  const { subject } = data as { readonly subject?: string };
+  if (type === 'SubjectErased') return stream !== subjectStream(String(subject));
+  return (type === 'RunCancelled' && !isRunCancellationStream(stream)) || stream.startsWith(countsPrefix);
 }

@@ -22,7 +22,7 @@ export function isBeforeBy(ms: number, stored: string, other: string): boolean {
 }
 
 /** How far the clock of a process may differ from that of the store: beyond it, a process lets no time come. */
-const skewMsMax = 2000;
+export const skewMsMax = 2000;
 
 /** Members of events with the time at which a limit of a call began. */
 const beginnings = ['requestedAt', 'respondedAt', 'escalatedAt', 'claimedAt', 'renewedAt'] as const;

@@ -111,7 +111,7 @@ it('a policy that another process has in force may judge, which is said', () => 
     });
   const told = configured('new', strict, configured('old', lax, strict.told));
   const late = told.request().allow({ verdict: lax.cite('pays', 'allow') });
-  expect(wordsOf(recordedAt(minute(600), late))).toEqual(['earlier-policy']);
+  expect(wordsOf(recordedAt(minute(600), late))).toEqual(['earlier-policy', 'other-time']);
 });
 
 it('a policy of a form that the judge does not know is said not to be read', () => {

@@ -1,4 +1,5 @@
 import type { EventType, Requirement, StoredEvent } from '@countersign/contracts';
+import { statedTimeOf } from '../legality/stated-times.js';
 import { derivedName, digestOf, digestOfAction } from '../legality/digests.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -90,12 +91,10 @@ export const batched: Members = { batchId: 'b', batchMode: 'all-or-nothing', bat
 export const batchOf = (callIds: readonly string[]): string =>
   derivedName('batch-', ['default', 'agent', callIds.toSorted()]);
 
-const stated = ['requestedAt', 'respondedAt', 'escalatedAt', 'claimedAt', 'renewedAt', 'lapsedAt', 'expiredAt'];
-
-/** An honest event is recorded when it says that it happened, and after those before it; another one a minute after it. */
-function recordedAfter(last: StoredEvent | undefined, data: Members): string {
+/** An event of a call is recorded when it says that it happened, and after those before it; another one a minute after them. */
+function recordedAfter(last: StoredEvent | undefined, name: string, data: Members): string {
   const before = last?.recordedAt ?? minute(-10);
-  const at = stated.map((name) => data[name]).find((one) => typeof one === 'string');
+  const at = name === stream ? statedTimeOf({ data }) : undefined;
   if (at === undefined) return new Date(Date.parse(before) + 60_000).toISOString();
   return at > before ? at : before;
 }
@@ -117,7 +116,7 @@ export function story(events: readonly StoredEvent[] = []): Story {
       stream: name,
       revision,
       position,
-      recordedAt: recordedAfter(events.at(-1), data),
+      recordedAt: recordedAfter(events.at(-1), name, data),
     };
     return story([...events, { ...event, type, data, metadata: { ...headers, ...ofCall, ...metadata } }]);
   };

@@ -36,7 +36,7 @@ function signedByOther(tree: Anchor): string {
 
 const anchorOf = (note: string): Anchor => (readAnchors(note) ?? [])[0] as Anchor;
 const at = (events: readonly StoredEvent[], year: number): readonly StoredEvent[] =>
-  events.map((event) => ({ ...event, recordedAt: event.recordedAt.replace(/^\d{4}/, String(year)) }));
+  JSON.parse(JSON.stringify(events).replaceAll('"2026-', `"${String(year)}-`)) as readonly StoredEvent[];
 
 const whole = approvedStory().claim().report().events;
 const left = whole.slice(0, 4);

@@ -53,6 +53,10 @@ const words: Readonly<Record<Counted, string>> = {
   'no-credential': 'of people that name no credential: which one it was',
   'late-record': 'recorded long after the person had lost the right: that they are as old as they say',
   'other-time': 'recorded more than 15 minutes after the time that they say: whether they are as old',
+  'place-in-run':
+    'of a claim that names fewer calls of its run than were recorded before it, or whose run was not shown whole: its number for a receipt',
+  'off-time':
+    'with a time more than two seconds after their record, or before the record of the event before them in their call: which one is right',
   'silence-time':
     'approved by silence: whether people could respond all the time, of which the log has the starts of a standalone server alone',
   'set-back':
