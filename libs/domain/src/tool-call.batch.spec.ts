@@ -193,6 +193,28 @@ describe('a request that repeats another', () => {
       .thenNothing();
   });
 
+  it.each([
+    ['sequential', { batchMode: 'sequential' as const }],
+    ['all-or-nothing', batch],
+  ])('adds nothing where it asks for the %s mode that a rule gave the call', (_, of) => {
+    const ruled = history(requestAllowed({ ...of, batchRuleId: 'rule' }));
+    given(ruled).when(requestAllowed(of)).thenNothing();
+    given(ruled).when(requestAllowed({ batchId: of === batch ? batch.batchId : null })).thenNothing();
+  });
+
+  it('is refused where it asks for a mode that the call does not have', () => {
+    const ruled = history(requestAllowed({ batchMode: 'sequential', batchRuleId: 'rule' }));
+    const strict = { batchMode: 'all-or-nothing' as const };
+    given(ruled).when(requestAllowed(strict)).thenRefused('tool-call-mismatch');
+    given(history(requestAllowed()))
+      .when(requestAllowed({ batchMode: 'sequential' }))
+      .thenRefused('tool-call-mismatch');
+    const other = { ...batch, batchCallIds: [callId, 'tc_other'] };
+    given(history(requestAllowed({ ...batch, batchRuleId: 'rule' })))
+      .when(requestAllowed(other))
+      .thenRefused('tool-call-mismatch');
+  });
+
   it('adds nothing for other calls, where the calls are independent', () => {
     given(history({ ...requestAllowed(), call: proposal({ batchCallIds: [callId, siblingId] }) }))
       .when(requestAllowed())

@@ -206,11 +206,15 @@ function parentOf({ chain }: Pick<ToolCallProposal, 'chain'>): string | undefine
 
 type Batch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds' | 'batchRuleId'>;
 
-/** The members count in an all-or-nothing batch alone: independent calls may be requested again in another company. */
-function isSameBatch(one: Batch, other: Batch): boolean {
-  if (one.batchId !== other.batchId || requestedMode(one) !== requestedMode(other)) return false;
-  if (requestedMode(one) !== 'all-or-nothing') return true;
-  return hasSameMembers(one.batchCallIds, other.batchCallIds);
+/**
+ * The members count in an all-or-nothing batch alone: independent calls may be requested again in another company. Where a
+ * rule gave the call its mode, a request may name that mode or none.
+ */
+function isSameBatch(proposal: Batch, recorded: Batch): boolean {
+  const mode = requestedMode(proposal);
+  if (proposal.batchId !== recorded.batchId) return false;
+  if (mode !== requestedMode(recorded) && mode !== recorded.batchMode) return false;
+  return mode !== 'all-or-nothing' || hasSameMembers(proposal.batchCallIds, recorded.batchCallIds);
 }
 
 /**
