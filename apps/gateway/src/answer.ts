@@ -20,7 +20,7 @@ export function ok(body: unknown): Answer {
 }
 
 /** The response to a write. With `position` a client reads its own write from any gateway. */
-export function written(status: 200 | 201, body: unknown, position: number): Answer {
+export function written(status: 200 | 201 | 202, body: unknown, position: number): Answer {
   return { status, body, position };
 }
 

@@ -19,7 +19,7 @@ export async function conclude<T>(
   command: string,
   outcome: Result<T>,
   view: (value: T) => unknown,
-  statusOf: (value: T) => 200 | 201 = () => 200,
+  statusOf: (value: T) => 200 | 201 | 202 = () => 200,
 ): Promise<Answer> {
   if (outcome.status === 'refused') {
     ports.metrics.commandEnded(command, outcome.refusal.code);

@@ -32,7 +32,7 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly isRead?: true;
   readonly query?: Query;
   /** The response schemas by status, or the content type of a stream. */
-  readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;
+  readonly answers?: Readonly<Partial<Record<200 | 201 | 202, z.ZodType>>>;
   /** The answer comes as CSV instead, if the query says so. */
   readonly hasCsv?: true;
   readonly stream?:

@@ -8,7 +8,7 @@ import {
   requestApproval,
   requestToolCalls,
 } from '@countersign/commands';
-import type { Actor, OpenCalls, Result } from '@countersign/commands';
+import type { Actor, OpenCalls } from '@countersign/commands';
 import { queuedIn } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
@@ -68,14 +68,14 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
     },
     requestApproval: async ({ actor, commandId }, callId, body) => {
       const asked = await requestApproval(commands, actor, callId, body, commandId);
-      const turned = await withTurnNow(ports, actor.tenant, asked, callId);
-      const outcome = turned === asked ? unlessQueued(ports, actor, callId, asked) : turned;
+      const outcome = await withTurnNow(ports, actor.tenant, asked, callId);
+      const waits = (): boolean => isUnasked(writtenCall(ports, actor, callId));
       return conclude(
         ports,
         'RequestApproval',
         outcome,
-        () => currentApprovalView(ports, actor, callId),
-        () => 201,
+        () => (waits() ? callView(ports, actor, callId) : currentApprovalView(ports, actor, callId)),
+        () => (waits() ? 202 : 201),
       );
     },
     cancel: async ({ actor, commandId }, callId, reason) => {
@@ -117,12 +117,9 @@ export function callView(ports: GatewayPorts, actor: Actor, callId: string, valu
   return viewsFor(ports, actor, values).call(writtenCall(ports, actor, callId));
 }
 
-/** A call that waits for its turn is recorded, and has no approval yet. */
-function unlessQueued(ports: GatewayPorts, actor: Actor, callId: string, asked: Result): Result {
-  const call = ports.readModel.toolCall(actor.tenant, callId);
-  if (asked.status === 'refused' || call === undefined || queuedIn(call) === undefined) return asked;
-  const detail = 'The call waits for its turn in its run: people will be asked then.';
-  return { status: 'refused', refusal: { code: 'already-pending', detail } };
+/** It waits for its turn, or was cancelled before it, as the retry of a question may find. */
+function isUnasked(call: CallRow): boolean {
+  return queuedIn(call) !== undefined || call.approvals.length === 0;
 }
 
 function currentApprovalView(ports: GatewayPorts, actor: Actor, callId: string) {

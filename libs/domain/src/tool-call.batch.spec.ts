@@ -199,7 +199,9 @@ describe('a request that repeats another', () => {
   ])('adds nothing where it asks for the %s mode that a rule gave the call', (_, of) => {
     const ruled = history(requestAllowed({ ...of, batchRuleId: 'rule' }));
     given(ruled).when(requestAllowed(of)).thenNothing();
-    given(ruled).when(requestAllowed({ batchId: of === batch ? batch.batchId : null })).thenNothing();
+    given(ruled)
+      .when(requestAllowed({ batchId: of === batch ? batch.batchId : null }))
+      .thenNothing();
   });
 
   it('is refused where it asks for a mode that the call does not have', () => {

@@ -37,7 +37,11 @@ const streamSchemas: Readonly<Record<string, JsonSchema>> = {
   'application/timestamp-reply': { type: 'string', format: 'binary' },
 };
 
-const successWords: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Recorded' };
+const successWords: Readonly<Record<string, string>> = {
+  200: 'Done',
+  201: 'Recorded',
+  202: 'Recorded: the call waits for its turn',
+};
 
 function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
   if (route.stream !== undefined) {

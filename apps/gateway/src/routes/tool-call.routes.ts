@@ -61,7 +61,8 @@ export const toolCallRoutes = {
     roles: ['agent', 'admin'],
     body: requestApprovalSchema,
     isBodyOptional: true,
-    answers: { 201: approvalViewSchema },
+    // 202: the call waits for its turn, and has no approval until then.
+    answers: { 201: approvalViewSchema, 202: toolCallViewSchema },
     codes: [
       'not-found',
       'already-resolved',
