@@ -1,13 +1,14 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readable } from '@countersign/event-store/testing';
-import { reconcile, reportExecution, respondAndRemember } from '@countersign/commands';
+import { reconcile, reportExecution, requestToolCalls, respondAndRemember, takeTurn } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import type { ErasureView, SubjectEvent } from '@countersign/contracts';
 import { approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contracts';
 import { noStream, openEmbeddedEventStore } from '@countersign/event-store';
+import { createTurns } from '@countersign/projector';
 import { verifyReadModel } from '@countersign/read-model';
-import { actor, callIdOf, prepareErasing, secret, subject } from './testing/erasing.js';
+import { actor, callIdOf, callOf, prepareErasing, secret, subject } from './testing/erasing.js';
 
 const { clock, ids, log, open, request, claimOf, run, erase, preview, viewOf, filesWith, folder, stores } =
   prepareErasing();
@@ -57,6 +58,20 @@ it('cancels open calls when it is forced, and waits for those that were claimed'
   await reportExecution(stores().commands, actor, callIdOf('b'), body, ids.uuid());
   expect(await erase({ force: true })).toMatchObject({ status: 'erased', calls: 2, values: 3 });
   expect(viewOf('b').error).toEqual({ token: '[erased]' });
+});
+
+it('gives no turn to a call that it cancels', async () => {
+  const { readModel, commands, store } = stores();
+  const turns = createTurns({ readModel, takeTurn: (...call) => takeTurn(commands, ...call), clock, log });
+  turns.start();
+  const calls = Array.from({ length: 20 }, (_, n) => callOf(`s-${String(n)}`, { needsApproval: true }));
+  await requestToolCalls(commands, actor, { runId: 'run-1', batchMode: 'sequential', calls }, ids.uuid());
+  await readModel.reached(await store.head());
+  expect(await erase({ force: true })).toMatchObject({ status: 'erased', calls: 20 });
+  await turns.stop();
+  const asked = readable(await store.readAll(0, 200)).filter(({ type }) => type === 'ApprovalRequested');
+  const callIds = asked.map(({ metadata }) => metadata.callId);
+  expect(callIds.filter((callId) => callId !== callIdOf('s-0'))).toEqual([]);
 });
 
 it('adds nothing when it is repeated, and names the proof', async () => {

@@ -2,6 +2,7 @@
 export { describeApproval, requestApproval } from './people/ask.js';
 export { cancelToolCall } from './people/cancel-call.js';
 export { cancelRun, notCancelledOf } from './people/cancel-run.js';
+export { cancelWaitingFirst } from './people/cancel-waiting.js';
 export { endInside } from './people/end-inside.js';
 export { endRun } from './people/end-run.js';
 export { closeBatch } from './batch.js';

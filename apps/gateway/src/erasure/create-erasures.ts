@@ -1,7 +1,8 @@
 import type { Actor, CommandPorts, Result } from '@countersign/commands';
-import { cancelToolCall, proofOf } from '@countersign/commands';
+import { cancelToolCall, cancelWaitingFirst, proofOf } from '@countersign/commands';
 import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
 import { currentSchemaVersion, isReadable, isSettled, subjectStream } from '@countersign/contracts';
+import { queuedIn } from '@countersign/domain';
 import { appendUntilKnown, EventStoreUnavailableError, noStream, soundReadsOf } from '@countersign/event-store';
 import type { ErasureKeys, EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
@@ -82,8 +83,7 @@ async function erase(
   await ports.settled();
   let found = await survey(ports, tenant, request, keys);
   if (force) {
-    const reason = request.reason ?? 'the values of its subject are erased';
-    for (const callId of found.openCalls) await cancelToolCall(commands, actor, callId, reason, commandId);
+    await cancelOpen(ports, actor, request, commandId, found);
     // In a cluster the read model lags behind the store: the cancelled calls would still count as open.
     await reachedWithin(ports.readModel, ports.clock, await ports.store.head(), lagMsMax);
     found = await survey(ports, tenant, request, keys);
@@ -100,6 +100,21 @@ async function erase(
   await destroy(ports, keys);
   ports.log.info({ stream, keys: keys.length, values: found.values }, 'the values of a subject are erased');
   return { status: 'done', position, value: viewOf(subject, found, { status: 'erased', stream, erasedAt }) };
+}
+
+function cancelOpen(
+  { commands, readModel }: ErasurePorts,
+  actor: Actor,
+  { reason = 'the values of its subject are erased' }: EraseSubject,
+  commandId: string,
+  { openCalls }: Survey,
+) {
+  const open = openCalls.map((callId) => {
+    const call = readModel.toolCall(actor.tenant, callId);
+    const waits = call !== undefined && queuedIn(call) !== undefined;
+    return { callId, ...(waits && { waitsForTurn: true as const }) };
+  });
+  return cancelWaitingFirst(openCalls, open, (callId) => cancelToolCall(commands, actor, callId, reason, commandId));
 }
 
 /** The result of the same command before: it erases no value that came since. Undefined: it has recorded nothing. */
