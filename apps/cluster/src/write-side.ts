@@ -86,18 +86,18 @@ export function openWriteSide(
 }
 
 /**
- * The commands of a process that knows people: it receives their responses, or ends what waits for them. Edits are judged
- * by `policy`, which the gateways record.
+ * The commands of a process that judges what is recorded, by `policy`, which the gateways record: it receives the responses of people, ends
+ * what waits for them, or gives calls their turn.
  */
 export function openAnsweringWriteSide(
   process: RoleProcess,
   ledgerStore: LedgerStore,
   policy: PolicyContent | null,
-  people: KnownPeople & People,
+  { people, ...options }: Pick<JudgingOptions, 'people' | 'grants' | 'history'>,
 ): CommandPorts {
   const { ids, log } = process;
   const policies = livePolicies(process, policy, () => Promise.resolve(), people);
-  return createCommands(ledgerStore, { policies, people, tools: noTools, ids, log });
+  return createCommands(ledgerStore, { policies, people, tools: noTools, ids, log, ...options });
 }
 
 /** The policies of this process. Those of a file follow its changes. */

@@ -18,6 +18,6 @@ export async function withTurnNow<T>(
   await whenShown(ports, outcome.position, shownMsMax);
   const first = ports.readModel.firstInQueueOf(tenant, callId);
   if (first?.waits !== true) return outcome;
-  const position = await takeTurn(ports.commands, tenant, first.callId, first.endedBy).catch(() => null);
+  const position = await takeTurn(ports.commands, first).catch(() => null);
   return position === null ? outcome : { ...outcome, position: Math.max(outcome.position, position) };
 }

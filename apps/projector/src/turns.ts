@@ -1,13 +1,16 @@
 import type { EventType } from '@countersign/contracts';
-import type { ReadModel } from '@countersign/read-model';
+import type { CallInTurn, ReadModel } from '@countersign/read-model';
 import { sideBySide } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 
 /** The dependencies of the turns. */
 export interface TurnsPorts {
   readonly readModel: Pick<ReadModel, 'firstInQueueOf' | 'turnsToTake' | 'onApplied'>;
-  /** Records that the turn of a call has come, or that `endedBy` has ended its run; harmless to repeat. */
-  readonly takeTurn: (tenant: string, callId: string, endedBy?: string) => Promise<unknown>;
+  /**
+   * Records that the turn of a call has come, or that `endedBy` has ended its run; harmless to repeat. Null: it is held by an event
+   * that cannot be read.
+   */
+  readonly takeTurn: (turn: CallInTurn) => Promise<number | null>;
   readonly clock: Pick<Clock, 'setTimer'>;
   readonly log: Log;
 }
@@ -27,6 +30,8 @@ const concerning: ReadonlySet<string> = new Set<EventType>([
 
 const atOnce = 64;
 const retryMs = 1000;
+/** Nothing tells when an event can be read after all. */
+const heldMs = 5000;
 
 interface ChangedCall {
   readonly tenant: string;
@@ -110,7 +115,7 @@ class TurnTaker {
     const { readModel, takeTurn } = this.#ports;
     try {
       const first = readModel.firstInQueueOf(tenant, callId);
-      if (first?.waits === true) await takeTurn(tenant, first.callId, first.endedBy);
+      if (first?.waits === true && (await takeTurn(first)) === null) this.#lookAgain(heldMs);
     } catch (error) {
       this.#retry(error);
     }
@@ -118,11 +123,14 @@ class TurnTaker {
 
   /** The whole of it, because the calls that failed are among those. */
   #retry(error: unknown): void {
-    const { clock, log } = this.#ports;
-    log.warn({ error }, 'the turn of a sequential call could not be recorded; retrying');
+    this.#ports.log.warn({ error }, 'the turn of a sequential call could not be recorded; retrying');
+    this.#lookAgain(retryMs);
+  }
+
+  #lookAgain(afterMs: number): void {
     if (this.#isStopped) return;
     this.#cancelTimer();
-    this.#cancelTimer = clock.setTimer(retryMs, () => {
+    this.#cancelTimer = this.#ports.clock.setTimer(afterMs, () => {
       this.lookAtAll();
     });
   }

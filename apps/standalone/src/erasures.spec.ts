@@ -62,7 +62,7 @@ it('cancels open calls when it is forced, and waits for those that were claimed'
 
 it('gives no turn to a call that it cancels', async () => {
   const { readModel, commands, store } = stores();
-  const turns = createTurns({ readModel, takeTurn: (...call) => takeTurn(commands, ...call), clock, log });
+  const turns = createTurns({ readModel, takeTurn: (turn) => takeTurn(commands, turn), clock, log });
   turns.start();
   const calls = Array.from({ length: 20 }, (_, n) => callOf(`s-${String(n)}`, { needsApproval: true }));
   await requestToolCalls(commands, actor, { runId: 'run-1', batchMode: 'sequential', calls }, ids.uuid());

@@ -146,7 +146,7 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
     log,
     onFired: metrics.deadlineFired,
   });
-  const turns = createTurns({ readModel, takeTurn: (...call) => takeTurn(commands, ...call), clock, log });
+  const turns = createTurns({ readModel, takeTurn: (turn) => takeTurn(commands, turn), clock, log });
   startEach([deadlines, turns], stops);
   const ending = { commands, store, openCalls: createOpenCalls({ store, readModel, clock }), clock, ids };
   createBatchCloser({

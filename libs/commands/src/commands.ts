@@ -9,6 +9,7 @@ export { closeBatch } from './batch.js';
 export { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';
 export { fireDue } from './fire-due.js';
 export { takeTurn } from './take-turn.js';
+export type { SeenTurn } from './take-turn.js';
 export { confirmGrant, createGrant, noSuchGrant, respondAndRemember, revokeGrant } from './grants/grants.js';
 export { isInReach, matchesArguments } from './grants/grant-facts.js';
 export { planGrant } from './grants/plan-grant.js';

@@ -44,5 +44,6 @@ export interface History {
    * yet, for a moment.
    */
   readonly placeInRun?: (tenant: string, callId: string) => PlaceInRun | undefined | Promise<PlaceInRun | undefined>;
-  readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
+  /** `callId`: a call of the run that is recorded; only the calls requested before it count. Default: all. */
+  readonly factsOfRun: (tenant: string, runId: string, callId?: string) => RunFacts;
 }

@@ -59,8 +59,9 @@ describe('a process that stands still between its decision and its append', () =
     const calls = [{ toolCallId: 'c', toolName: 'two', arguments: {} }];
     const body = { runId: 'run-1', batchMode: 'sequential' as const, calls };
     done(await api.requestToolCalls(world.commands, agent, body, id()));
-    const ports = stopped(() => api.takeTurn(world.commands, 'default', callId));
-    expect(await api.takeTurn(ports, 'default', callId)).not.toBeNull();
+    const turn = { tenant: 'default', callId, round: 1 };
+    const ports = stopped(() => api.takeTurn(world.commands, turn));
+    expect(await api.takeTurn(ports, turn)).not.toBeNull();
     expect(await countOf('ApprovalRequested')).toBe(1);
   });
 

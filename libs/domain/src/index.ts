@@ -34,7 +34,7 @@ export type {
   StepLimits,
   StepParent,
 } from './step.facts.js';
-export { isInReach, isInScope, matchesArguments, suffices } from './step.grants.js';
+export { coverByGrants, isInReach, isInScope, matchesArguments, suffices } from './step.grants.js';
 export { overQuota, quotaFindings } from './step.questions.js';
 export type { QuotaFinding } from './step.questions.js';
 export type {
@@ -49,7 +49,8 @@ export type {
 export { refusedUntold } from './tool-call.approval.js';
 export { notOpen } from './tool-call.approval-checks.js';
 export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
-export { holdsTurn, isSequential, queuedIn, queueOf, runEndedBy } from './tool-call.turn.js';
+export { isErased, runEndedBy } from './tool-call.take-turn.js';
+export { holdsTurn, isSequential, queuedIn, queueOf } from './tool-call.turn.js';
 export type { QueuedRequest } from './tool-call.turn.js';
 export type { Ending } from './tool-call.batch.js';
 export type { BatchFate } from './tool-call.command-base.js';
@@ -68,6 +69,7 @@ export type {
   RespondToApproval,
   Responder,
   ResponseDecision,
+  TakeTurn,
   ToolCallCommand,
   ToolCallProposal,
   VoterNow,

@@ -247,8 +247,19 @@ export interface CommitToBatch extends Timed {
 /** The turn of a sequential call has come: every call before it in its queue is settled. */
 export interface TakeTurn extends Timed {
   readonly type: 'TakeTurn';
+  /** The round of a question about the call at the place that was seen. A call that waits again has another one. */
+  readonly round: number;
+  /** The id of that round. */
+  readonly approvalId: string;
   /** The call whose denial ended the run after this one began to wait. Default: none. */
   readonly endedBy?: string;
+  /**
+   * By the policy in force. Its requirement MUST be satisfied only where that which was recorded with the place is. Null: the turn of
+   * the call is its end.
+   */
+  readonly judgement: Judgement | null;
+  /** The approvers of the tenant. Default: they are not known, or the call names no person and no parent. */
+  readonly approvers?: readonly PossibleApprover[];
 }
 
 /** Everything that can be asked of a tool call. */

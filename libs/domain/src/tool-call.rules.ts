@@ -22,5 +22,5 @@ export {
 export { cancelToolCall } from './tool-call.cancellation.js';
 export { describeApproval, requestApproval } from './tool-call.question.js';
 export { requestToolCall } from './tool-call.request.js';
-export { takeTurn } from './tool-call.turn.js';
+export { takeTurn } from './tool-call.take-turn.js';
 export { withdrawResponse } from './tool-call.withdrawal.js';

@@ -3,7 +3,7 @@ import type { ToolCallEvent } from '@countersign/contracts';
 import { toolCallDecider } from './tool-call.decider.js';
 import { dueAt } from './tool-call.deadlines.js';
 import { callState } from './tool-call.state.js';
-import type { ToolCallCommand } from './tool-call.commands.js';
+import type { TakeTurn, ToolCallCommand } from './tool-call.commands.js';
 import { queuedIn, queueOf } from './tool-call.turn.js';
 import {
   ask,
@@ -13,19 +13,27 @@ import {
   deny,
   describeBy,
   expire,
+  firstApproval,
   minute,
   proposal,
   request,
   requestAllowed,
   requestBlocked,
+  requirement,
   respond,
   secondApproval,
+  stage,
   stored,
+  verdict,
 } from './testing/fixtures.js';
 import { given, history, stateAfter } from './testing/given.js';
 
 const sequential = { batchMode: 'sequential' as const };
-const turn = (n: number): ToolCallCommand => ({ type: 'TakeTurn', at: minute(n) });
+const judged = { outcome: 'allow', verdict: verdict('allow') } as const;
+const turn = (n: number, change: Partial<TakeTurn> = {}): TakeTurn => ({
+  ...{ type: 'TakeTurn', at: minute(n), round: 1, approvalId: firstApproval, judgement: judged },
+  ...change,
+});
 const allowed = history(requestAllowed({ ...sequential, needsApproval: false }));
 const asked = history(request({}, sequential));
 const types = (events: readonly ToolCallEvent[]) => events.map(({ type }) => type);
@@ -90,19 +98,23 @@ describe('a sequential call', () => {
     const again = [...expired, ...decided(ask({ round: 2, approvalId: secondApproval, at: minute(70) }), expired)];
     expect(types(again).at(-1)).toBe('ToolCallQueued');
     given(again)
-      .when(turn(80))
+      .when(turn(80, { round: 2, approvalId: secondApproval }))
       .thenAccepted({ approvalId: secondApproval, round: 2, expiresAt: stored(140) });
+    // Seen at its first place.
+    given(again).when(turn(80)).thenNothing();
   });
 
   it('ends at its turn when its values are erased: no one is asked about nothing', () => {
     const erased = asked.map((event) =>
       event.type === 'ToolCallRequested' ? { ...event, data: { ...event.data, salt: null } } : event,
     );
-    given(erased).when(turn(2)).thenAccepted({ cancelledBy: 'countersign', approvalId: null });
+    given(erased)
+      .when(turn(2, { judgement: null }))
+      .thenAccepted({ cancelledBy: 'countersign', approvalId: null });
   });
 
   it.each([allowed, asked])('ends at its turn when a denial has ended its run, and nobody is asked', (...events) => {
-    const ended: ToolCallCommand = { type: 'TakeTurn', at: minute(2), endedBy: 'tc_other' };
+    const ended = turn(2, { endedBy: 'tc_other', judgement: null });
     const reason = 'the call tc_other of this run was denied, which ends the run';
     const after = [...events, ...decided(ended, events)];
     expect(types(after)).toEqual(['ToolCallRequested', 'ToolCallQueued', 'ToolCallCancelled']);
@@ -113,8 +125,43 @@ describe('a sequential call', () => {
   it('that has had its turn keeps it when a denial has ended its run', () => {
     const taken = [...asked, ...decided(turn(1), asked)];
     given(taken)
-      .when({ type: 'TakeTurn', at: minute(2), endedBy: 'tc_other' })
+      .when(turn(2, { endedBy: 'tc_other', judgement: null }))
       .thenNothing();
+  });
+
+  it.each([
+    ['allowed', allowed],
+    ['asked about', asked],
+  ])('that was to be %s is blocked at its turn where the policy forbids it now', (_, events) => {
+    const after = [...events, ...decided(turn(2, { judgement: requestBlocked().judgement }), events)];
+    expect(types(after).at(-1)).toBe('ToolCallBlocked');
+    given(after).when(claim()).thenRefused('not-approved');
+  });
+
+  it('is asked about at its turn by the policy in force, where that asks more', () => {
+    const two = requirement({ stages: [stage({ approve: 2 })] });
+    const ruled = { ...verdict(), ruleId: 'now' };
+    const stricter = turn(2, { judgement: { outcome: 'require', verdict: ruled, requirement: two } });
+    const shown = { verdict: ruled, requirement: two, reason: 'the customer asked', requestedBy: 'agent', round: 1 };
+    for (const events of [allowed, asked]) given(events).when(stricter).thenAccepted(shown);
+    const same = turn(2, { judgement: { outcome: 'require', verdict: ruled, requirement: requirement() } });
+    given(asked).when(same).thenAccepted({ verdict: verdict(), requirement: requirement() });
+  });
+
+  it('ends at its turn where the policy would refuse to ask about a new call', () => {
+    const judgement = {
+      ...({ outcome: 'require', verdict: verdict() } as const),
+      requirement: requirement({ requireCheckedSchema: true }),
+    };
+    given(allowed)
+      .when(turn(2, { judgement }))
+      .thenAccepted({ cancelledBy: 'countersign', reason: expect.stringContaining('schema') });
+    const alone = history(requestAllowed({ ...sequential, needsApproval: false, onBehalfOf: 'alice' }));
+    const asks = { ...judgement, requirement: requirement() };
+    const approvers = [{ names: ['alice'], groups: [] }];
+    given(alone)
+      .when(turn(2, { judgement: asks, approvers }))
+      .thenAccepted({ cancelledBy: 'countersign', reason: expect.stringContaining('approvers') });
   });
 
   it('denied by its agent while it waits, ends', () => {

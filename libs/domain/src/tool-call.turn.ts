@@ -1,10 +1,7 @@
 import type { ToolCallEvent, Verdict } from '@countersign/contracts';
-import { approvalRequested } from './approval-requested.js';
 import type { Question } from './approval-requested.js';
-import { accepted } from './decider.js';
-import type { RuleResult } from './decider.js';
 import { toStored } from './time.js';
-import type { TakeTurn, ToolCallProposal } from './tool-call.commands.js';
+import type { ToolCallProposal } from './tool-call.commands.js';
 import { isSettled } from './tool-call.state.js';
 import type { Queued, ToolCall, ToolCallState } from './tool-call.state.js';
 
@@ -45,38 +42,5 @@ export function toolCallQueued(
   return {
     type: 'ToolCallQueued',
     data: { verdict, question: { approvalId, round, requirement, reason, description, requestedBy }, queuedAt },
-  };
-}
-
-/**
- * The turn of a call has come: it is allowed, or people are asked, by the verdict that was recorded when it was queued. Its
- * deadlines begin now. It is cancelled instead where a denial has ended its run since then. Adds nothing where the call does not
- * wait for its turn.
- *
- * MUST be given only for the first call of its queue that is not settled. That never becomes untrue: a later call is behind
- * it, and one that is asked about again goes to the end.
- */
-export function takeTurn({ at, endedBy }: TakeTurn, state: ToolCallState): RuleResult<ToolCallEvent> {
-  if (state.status === 'unrequested' || state.verdict === null) return accepted();
-  const queued = queuedIn(state);
-  if (queued === undefined) return accepted();
-  const { verdict, request } = state;
-  if (endedBy !== undefined) return accepted(cancelledAtTurn(runEndedBy(endedBy), at));
-  // An erasure has taken what would run. The calls behind it must not wait for an answer about nothing.
-  if (request.salt === null) return accepted(cancelledAtTurn('values of the call were erased before its turn', at));
-  if (queued.question === null)
-    return accepted({ type: 'ToolCallAllowed', data: { verdict, allowedAt: toStored(at) } });
-  return accepted(approvalRequested({ ...queued.question, verdict, actionDigest: request.actionDigest }, at));
-}
-
-/** Why a call was cancelled whose run was ended by the denial of another one. */
-export function runEndedBy(denied: string): string {
-  return `the call ${denied} of this run was denied, which ends the run`;
-}
-
-function cancelledAtTurn(reason: string, at: number): ToolCallEvent {
-  return {
-    type: 'ToolCallCancelled',
-    data: { approvalId: null, reason, cancelledBy: 'countersign', cancelledAt: toStored(at) },
   };
 }

@@ -62,7 +62,10 @@ type End = Pick<Requirement, 'onTimeout' | 'escalation' | 'expiresInMs'>;
 function endOf(one: Requirement, other: Requirement): End {
   const expiresInMs = shorter(one.expiresInMs, other.expiresInMs);
   const isSame =
-    one.onTimeout === other.onTimeout && (one.onTimeout !== 'escalate' || isSameJson(one.escalation, other.escalation));
+    one.onTimeout === other.onTimeout &&
+    (one.onTimeout !== 'escalate' || isSameJson(one.escalation, other.escalation)) &&
+    // Silence that counts business hours takes longer.
+    (one.onTimeout !== 'allow' || isSameJson(one.businessHours, other.businessHours));
   // Silence approves after the longer time, and an escalation comes after it: both give people their whole time.
   if (isSame && one.onTimeout !== 'deny') {
     const { onTimeout, escalation } = one;

@@ -145,6 +145,8 @@ export interface CallInTurn {
   readonly callId: string;
   /** True: its turn has not been recorded. */
   readonly waits: boolean;
+  /** The round of a question about it at this place. */
+  readonly round: number;
   /** The call of the same principal whose denial ended the run after this one began to wait. Absent: there is none. */
   readonly endedBy?: string;
 }
@@ -233,7 +235,7 @@ export interface ReadModel {
    * is that of the requests, the latest first.
    */
   readonly denialsInARow: (tenant: string, of: Counted, atMost: number) => readonly string[];
-  readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
+  readonly factsOfRun: (tenant: string, runId: string, callId?: string) => RunFacts;
   /**
    * The number of a call in its run and how many calls the run has; undefined for a call that
    * `toolCall` would not return, and for one in a run of more than 65,536 calls.

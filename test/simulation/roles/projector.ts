@@ -24,7 +24,7 @@ export async function bootProjector(site: Site, machine: Machine): Promise<Views
     clock: store.clock,
     log,
   }).start();
-  createTurns({ readModel: views.readModel, takeTurn: (...call) => takeTurn(commands, ...call), clock, log }).start();
+  createTurns({ readModel: views.readModel, takeTurn: (turn) => takeTurn(commands, turn), clock, log }).start();
   const bus = createSimulatedMessageBus(site.broker, { ...machine, travel: site.world.travel });
   const openCalls = createOpenCalls({ store, readModel: views.readModel, clock });
   const ending = { commands, store, openCalls, clock, ids };

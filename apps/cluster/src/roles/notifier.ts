@@ -51,7 +51,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     const commands =
       policy === null
         ? openWriteSide(roleProcess, ledgerStore)
-        : openAnsweringWriteSide(roleProcess, ledgerStore, policy, { ...known, groupsOf: () => null });
+        : openAnsweringWriteSide(roleProcess, ledgerStore, policy, { people: { ...known, groupsOf: () => null } });
     // Without the tokens it receives no responses, so it only has to know whom to ask.
     const asked = tokens === undefined ? { approver: () => ({ groups: [], isAway: false }) } : known;
     const people = createChannelPeople(configured.people, commands.policies, asked, clock);

@@ -95,6 +95,10 @@ export interface QueuedState {
   readonly next: 'allow' | 'require';
   /** The digest of its verdict, and of all of the question but its words. */
   readonly bound: string;
+  /** The digest of which question it is, and of who asks. */
+  readonly question: string;
+  /** Null: it is to be allowed. */
+  readonly requirement: Requirement | null;
   readonly words: ApprovalState['words'];
 }
 

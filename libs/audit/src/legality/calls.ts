@@ -126,11 +126,12 @@ function shadowJudged(call: CallState): Next {
     : { ...call, isShadowJudged: true };
 }
 
-/** The policy forbids a call, also one about which people are to be asked again. */
+/** The policy forbids a call, also at its turn, or when people are to be asked about it again. */
 function blocked(event: JudgedEvent, call: CallState): Next {
   const { verdict } = event.data as EventData<'ToolCallBlocked'>;
   if (verdict.outcome !== 'block') return illegal('verdict', 'its verdict does not block');
-  const isOpen = !call.isJudged || (isAskable(call) && call.execution.status === 'none');
+  const isWaiting = !call.isJudged || call.queued !== null;
+  const isOpen = isWaiting || (isAskable(call) && call.execution.status === 'none');
   return isOpen ? settled(call, 'blocked') : illegal('verdict', 'the call was decided already');
 }
 

@@ -5,6 +5,7 @@ import { illegal } from './judged-event.js';
 import type { Illegal, JudgedEvent } from './judged-event.js';
 import { notNext } from './questions.js';
 import { textDigest } from './shown-card.js';
+import { isNoLaxer } from './strictness.js';
 
 type Place = EventData<'ToolCallQueued'>;
 type Asked = Pick<
@@ -58,25 +59,51 @@ export function notAskedAtTurn(call: CallState, asked: Asked): Illegal | undefin
   return notAtTurn(call, toBeAsked(asked));
 }
 
-/** Before its turn nothing happens to a sequential call, and at its turn what was recorded with its place. */
-function notAtTurn({ request: { batchMode }, queued: waits, isJudged }: CallState, now: QueuedState) {
-  if (batchMode !== 'sequential' || (waits === null && isJudged)) return undefined;
-  if (waits?.next !== now.next) return illegal('turn', 'the call had no place in the queue of its run');
-  const isSame =
-    waits.bound === now.bound &&
-    waits.words.reason === now.words.reason &&
-    waits.words.description === now.words.description;
-  return isSame ? undefined : illegal('turn', 'it is not what was recorded with its place in the queue');
+/**
+ * Before its turn nothing happens to a sequential call, and at its turn what was recorded with its place, or what asks more: the policy
+ * in force at the turn judges it again.
+ */
+function notAtTurn(call: CallState, now: QueuedState): Illegal | undefined {
+  const { queued: waits, isJudged } = call;
+  if (call.request.batchMode !== 'sequential' || (waits === null && isJudged)) return undefined;
+  if (waits === null) return illegal('turn', 'the call had no place in the queue of its run');
+  return isAsRecorded(waits, now) || asksMore(waits, now, call)
+    ? undefined
+    : illegal('turn', 'it is less than what was recorded with its place in the queue, or something else');
+}
+
+function isAsRecorded(waits: QueuedState, now: QueuedState): boolean {
+  return waits.next === now.next && waits.bound === now.bound && hasSameWords(waits, now);
+}
+
+/** Which round a question has is looked at with it. */
+function asksMore(waits: QueuedState, now: QueuedState, { request, approval }: CallState): boolean {
+  if (now.requirement === null) return false;
+  if (waits.requirement === null) {
+    const round = (approval?.round ?? 0) + 1;
+    const approvalId = `apr_${request.callId.slice('tc_'.length)}_${String(round)}`;
+    return now.question === digestOf({ approvalId, round, requestedBy: request.requestedBy });
+  }
+  const isSame = digestOf(waits.requirement) === digestOf(now.requirement);
+  const isOfPlace = waits.question === now.question && hasSameWords(waits, now);
+  return !isSame && isOfPlace && isNoLaxer(now.requirement, waits.requirement);
+}
+
+function hasSameWords({ words: one }: QueuedState, { words: other }: QueuedState): boolean {
+  return one.reason === other.reason && one.description === other.description;
 }
 
 function toBeAllowed(verdict: Asked['verdict']): QueuedState {
-  return { next: 'allow', bound: digestOf(verdict), words: { reason: null, description: null } };
+  const words = { reason: null, description: null };
+  return { next: 'allow', bound: digestOf(verdict), question: '', requirement: null, words };
 }
 
 function toBeAsked({ verdict, approvalId, round, requirement, requestedBy, reason, description }: Asked): QueuedState {
   return {
     next: 'require',
     bound: digestOf({ verdict, approvalId, round, requirement, requestedBy }),
+    question: digestOf({ approvalId, round, requestedBy }),
+    requirement,
     words: { reason: textDigest(reason), description: textDigest(description) },
   };
 }

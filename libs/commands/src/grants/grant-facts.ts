@@ -79,7 +79,7 @@ function candidatesOf(
  * The grants in reach, up to the first that suffices: the expressions of those after it would cost the budget of the calls
  * that follow. Where a rule might block the call, a person decides, and no expression is evaluated.
  */
-async function inReach(
+export async function inReach(
   ports: CommandPorts,
   call: GrantedCall,
   judged: JudgedCall,

@@ -9,7 +9,7 @@ export function judgeRecorded(ports: CommandPorts, { request }: ToolCall, change
   const call = { ...recordedCall(request), ...change };
   const [judgement] = ports.policies
     .of(request.tenant)
-    .judge(withRunFacts(ports, request.tenant, [call]), ports.clock.now());
+    .judge(withRunFacts(ports, request.tenant, [call], request.callId), ports.clock.now());
   if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
   return judgement;
 }

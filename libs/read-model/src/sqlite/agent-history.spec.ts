@@ -74,10 +74,11 @@ describe('the history of an agent', () => {
   it('knows how many calls a run has, how many were denied, and when it began', async () => {
     const log = createTestLog();
     decide(log, 'a', 'deny', 1);
-    recordPending(log, 'b');
+    const second = recordPending(log, 'b');
     recordPending(log, 'c', { runId: 'run-2' });
     const model = await modelOf(log);
     expect(model.factsOfRun('default', 'run-1')).toEqual({ calls: 2, denied: 1, startedAt: minute(0) });
+    expect(model.factsOfRun('default', 'run-1', second.callId)).toMatchObject({ calls: 1, denied: 1 });
     expect(model.factsOfRun('default', 'run-9')).toEqual({ calls: 0, denied: 0, startedAt: null });
     expect(model.factsOfRun('other', 'run-1')).toEqual({ calls: 0, denied: 0, startedAt: null });
     model.close();

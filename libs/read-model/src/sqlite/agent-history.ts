@@ -72,11 +72,12 @@ function isByPerson({ votes }: Approval): boolean {
 const countedMax = 65_536;
 
 /** Returns the facts about a run. Only its first 65,536 calls are counted. */
-export function factsOfRun(prepare: Prepare, tenant: string, runId: string): RunFacts {
-  const calls = `SELECT state, requested_at FROM calls WHERE tenant = ? AND run_id = ? LIMIT ${String(countedMax)}`;
+export function factsOfRun(prepare: Prepare, tenant: string, runId: string, callId?: string): RunFacts {
+  const calls = `SELECT seq, state, requested_at FROM calls WHERE tenant = ? AND run_id = ? LIMIT ${String(countedMax)}`;
+  const before = callId === undefined ? '' : 'FILTER (WHERE seq < (SELECT seq FROM calls WHERE call_id = ?))';
   const found = prepare(
-    `SELECT count(*) AS calls, sum(state = 'denied') AS denied, min(requested_at) AS started FROM (${calls})`,
-  ).get(tenant, runId);
+    `SELECT count(*) ${before} AS calls, sum(state = 'denied') AS denied, min(requested_at) AS started FROM (${calls})`,
+  ).get(...(callId === undefined ? [] : [callId]), tenant, runId);
   const started = found?.['started'] ?? null;
   return {
     calls: Number(found?.['calls'] ?? 0),

@@ -6,7 +6,7 @@ import type { Log } from '@countersign/runtime';
 import { readerVersion } from './unreadable-rows.js';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 25;
+export const schemaVersion = 26;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
@@ -66,7 +66,8 @@ const tables = `
   ) STRICT;
   CREATE TABLE turns (
     queue TEXT NOT NULL, place INTEGER NOT NULL, tenant TEXT NOT NULL, call_id TEXT NOT NULL, requested_by TEXT NOT NULL,
-    run_id TEXT NOT NULL, agent_id TEXT NOT NULL, asks INTEGER NOT NULL, waits INTEGER NOT NULL, PRIMARY KEY (queue, place)
+    run_id TEXT NOT NULL, agent_id TEXT NOT NULL, asks INTEGER NOT NULL, waits INTEGER NOT NULL, round INTEGER NOT NULL,
+    PRIMARY KEY (queue, place)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE ended_runs (
     tenant TEXT NOT NULL, requested_by TEXT NOT NULL, run_id TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL,

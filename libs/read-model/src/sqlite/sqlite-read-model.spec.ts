@@ -237,6 +237,7 @@ describe('the first call of a queue', () => {
       tenant: 'default',
       callId: later.callId,
       waits: true,
+      round: 1,
     });
     model.close();
   });

@@ -17,9 +17,10 @@ export function writeTurn(prepare: Prepare, row: CallRow, stored: CallRow | null
   const { tenant, callId, requestedBy, runId, agentId } = row.request;
   const queued = queuedIn(row);
   const waits = queued === undefined ? 0 : 1;
+  const round = (row.approvals.at(-1)?.round ?? 0) + 1;
   const asks = waits === 1 && queued?.question !== null ? 1 : 0;
-  prepare('INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
-    ...[queue, row.place, tenant, callId, requestedBy, runId, agentId, asks, waits],
+  prepare('INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
+    ...[queue, row.place, tenant, callId, requestedBy, runId, agentId, asks, waits, round],
   );
 }
 
@@ -34,7 +35,7 @@ export function writeEndedRun(prepare: Prepare, { request, endedRunAt }: CallRow
 }
 
 /** A call in its queue, and the call whose denial ended the run after that one began to wait. */
-const inTurn = `SELECT turns.tenant, turns.call_id, waits, ended.call_id AS ended_by
+const inTurn = `SELECT turns.tenant, turns.call_id, waits, round, ended.call_id AS ended_by
   FROM turns LEFT JOIN ended_runs AS ended ON ended.tenant = turns.tenant AND ended.requested_by = turns.requested_by
   AND ended.run_id = turns.run_id AND ended.seq > turns.place`;
 
@@ -65,7 +66,7 @@ export function askingAtTurn(
 }
 
 function toCallInTurn(columns: Readonly<Record<string, unknown>>): CallInTurn {
-  const { tenant, call_id: callId, waits, ended_by: endedBy } = columns;
+  const { tenant, call_id: callId, waits, round, ended_by: endedBy } = columns;
   const ended = typeof endedBy === 'string' ? { endedBy } : {};
-  return { tenant: String(tenant), callId: String(callId), waits: waits === 1, ...ended };
+  return { tenant: String(tenant), callId: String(callId), waits: waits === 1, round: Number(round), ...ended };
 }
