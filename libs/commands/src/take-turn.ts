@@ -61,7 +61,10 @@ function judgeAgain(ports: CommandPorts, call: ToolCall): Judgement {
   const judged = judgeRecorded(ports, call, { needsApproval: true });
   const { verdict, requirement } = judged;
   const both = together([question.requirement, requirement], recordedCall(call.request));
-  const why = [...verdict.why, `together with what "${call.verdict?.ruleId ?? ''}" required when the call was requested`];
+  const why = [
+    ...verdict.why,
+    `together with what "${call.verdict?.ruleId ?? ''}" required when the call was requested`,
+  ];
   return toJudgement({ verdict: verdict.outcome === 'require' ? { ...verdict, why } : verdict, requirement: both });
 }
 

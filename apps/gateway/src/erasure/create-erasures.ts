@@ -71,7 +71,6 @@ async function erase(
   request: EraseSubject,
   commandId: string,
 ): Promise<Result<ErasureView>> {
-  const { commands } = ports;
   const { tenant } = actor;
   const { subject, force = false } = request;
   const repeated = await finishRepeated(ports, tenant, request, commandId);

@@ -16,12 +16,16 @@ export function writeTurn(prepare: Prepare, row: CallRow, stored: CallRow | null
   if (isSettled(row.state)) return;
   const { tenant, callId, requestedBy, runId, agentId } = row.request;
   const queued = queuedIn(row);
-  const waits = queued === undefined ? 0 : 1;
-  const round = (row.approvals.at(-1)?.round ?? 0) + 1;
-  const asks = waits === 1 && queued?.question !== null ? 1 : 0;
+  const waits = Number(queued !== undefined);
+  const asks = Number(queued !== undefined && queued.question !== null);
   prepare('INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
-    ...[queue, row.place, tenant, callId, requestedBy, runId, agentId, asks, waits, round],
+    ...[queue, row.place, tenant, callId, requestedBy, runId, agentId, asks, waits, roundOf(row)],
   );
+}
+
+/** The round of a question about a call at its place. */
+function roundOf({ approvals }: CallRow): number {
+  return (approvals.at(-1)?.round ?? 0) + 1;
 }
 
 /** Keeps the latest denial with which a rule ended the run of a principal. */
