@@ -1,9 +1,10 @@
-import type { EventData, RequestToolCalls, Verdict } from '@countersign/contracts';
-import { areEqualJson } from '@countersign/domain';
+import type { EventData, NewEvent, RequestToolCalls, Verdict } from '@countersign/contracts';
+import { areEqualJson, queuedIn } from '@countersign/domain';
 import type { Approval, ToolCall } from '@countersign/domain';
 import type { Quotas } from '@countersign/policy';
 import type { Site } from '../world/cluster.ts';
 import { policyOfVersion } from '../world/policies.ts';
+import { isQuestion } from '../world/questions.ts';
 import type { Counted, Question } from '../world/questions.ts';
 import { at, eventsOf, requestOf } from './checker.ts';
 import type { CreateChecker, Fail } from './checker.ts';
@@ -22,11 +23,8 @@ interface Asked {
  */
 export const quotas: CreateChecker = (site, fail) => ({
   onQuestion: (question) => {
-    // Counted when it was queued.
-    if (requestOf(eventsOf(site, question.callId))?.batchMode === 'sequential') return;
-    const asked = question.events.find(({ type }) => type === 'ApprovalRequested')?.data as {
-      readonly verdict: Verdict;
-    };
+    if (isCountedBefore(site, question)) return;
+    const asked = question.events.find(isQuestion)?.data as { readonly verdict: Verdict };
     const limits = policyOfVersion(asked.verdict.policyVersion)?.quotas ?? null;
     if (limits !== null) checkQuestion(site, question, limits, fail);
   },
@@ -40,20 +38,50 @@ export const quotas: CreateChecker = (site, fail) => ({
   },
 });
 
+/**
+ * The turn of a call, whose question was counted when it was queued; a call that was queued as allowed is not counted at all. Words for a
+ * question that waits for its turn.
+ */
+function isCountedBefore(site: Site, { callId, events }: Question): boolean {
+  const recorded = eventsOf(site, callId);
+  const asked = events.find(({ type }) => type === 'ApprovalRequested');
+  const round = roundOf(asked ?? events.find(isQuestion));
+  const places = recorded.filter(({ type }) => type === 'ToolCallQueued').map(roundOf);
+  const wasToBeAllowed = places.includes(undefined) && !recorded.some(({ type }) => type === 'ToolCallAllowed');
+  return places.includes(round) || (asked !== undefined && round === 1 && wasToBeAllowed);
+}
+
+/** The round of a question; undefined: the call is to be allowed at its turn. */
+function roundOf(event: NewEvent | undefined): number | undefined {
+  if (event?.type === 'ToolCallQueued') return (event.data as EventData<'ToolCallQueued'>).question?.round;
+  return (event?.data as EventData<'ApprovalRequested'> | undefined)?.round;
+}
+
 function checkQuestion(site: Site, question: Question, limits: Quotas, fail: Fail): void {
   const { machine, isDeceived, callId, counted } = question;
   if (counted === undefined) return fail(`${machine} asked about ${callId} and counted nothing`);
   const asked = askedUpTo(site, counted.position);
   const what = `${machine} asked about ${callId} at position ${counted.position}`;
   const pending = asked.filter(({ approval }) => approval.resolution.status === 'pending');
+  const waiting = waitingUpTo(site, counted.position);
   const cap = limits.pendingPerAgent ?? Infinity;
-  if (pending.length + counted.callIds.size > cap) fail(`${what}, where ${pending.length} of ${cap} were pending`);
+  if (pending.length + waiting + counted.callIds.size > cap)
+    fail(`${what}, where ${pending.length} of ${cap} were pending and ${waiting} waited for their turn`);
   if (isCoolingDown(asked, counted, limits)) fail(`${what}, and the agent had to wait after denials`);
   if (!limits.coalesceIdentical || isDeceived) return;
   const same = pending.find(
     ({ call }) => !counted.callIds.has(call.request.callId) && isIdentical(site, call, question),
   );
   if (same !== undefined) fail(`${what}, and the identical ${same.call.request.callId} was pending`);
+}
+
+/** How many calls people will be asked about at their turn. */
+function waitingUpTo({ world }: Site, position: number): number {
+  const streams = [...world.log.streams].filter(([stream]) => stream.startsWith('toolCall-'));
+  return streams.filter(([, events]) => {
+    const call = stateOf(events.filter((event) => event.position <= position));
+    return call.status === 'recorded' && (queuedIn(call)?.question ?? null) !== null;
+  }).length;
 }
 
 /** The approvals of the only agent that requests calls, in the order in which people were asked. */

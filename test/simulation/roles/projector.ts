@@ -5,16 +5,18 @@ import { topicNames } from '@countersign/message-bus';
 import { createSimulatedMessageBus } from '../world/bus-client.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
-import { openViews } from './views.ts';
+import { openedLater, openViews } from './views.ts';
 import type { Views } from './views.ts';
 import { createWriteSide } from './write-side.ts';
 
 /** Boots a projector: the read model, the deadlines out of it, and the process manager of batches. */
 export async function bootProjector(site: Site, machine: Machine): Promise<Views> {
-  const { store, commands } = createWriteSide(site, machine);
+  const opened = openedLater();
+  const { store, commands } = createWriteSide(site, machine, { readModelOf: opened.readModel });
   const { ids, log } = machine;
   const { clock } = commands;
   const views = await openViews(site, machine, store);
+  opened.views = views;
   createDeadlines({
     readModel: views.readModel,
     fireDue: (...due) => {

@@ -1,6 +1,6 @@
 import type { History, KeyedQueue } from '@countersign/commands';
 import { createKeyedQueue } from '@countersign/commands';
-import type { NewEvent } from '@countersign/contracts';
+import type { EventData, NewEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import { createHistory } from '@countersign/shell';
@@ -28,6 +28,12 @@ export interface Counted {
   readonly at: number;
   /** The calls of the same request about which it asks: those up to now. */
   readonly callIds: ReadonlySet<string>;
+}
+
+/** Returns whether people are asked, or will be asked at the turn of the call. */
+export function isQuestion({ type, data }: NewEvent): boolean {
+  if (type === 'ToolCallQueued') return (data as EventData<'ToolCallQueued'>).question !== null;
+  return type === 'ApprovalRequested';
 }
 
 /** A process's view of what was recorded before, and its store, both watched. */
@@ -70,7 +76,7 @@ export function watchQuestions(
     store: {
       ...store,
       append: (stream, revision, events) => {
-        const callId = events.find(({ type }) => type === 'ApprovalRequested')?.metadata.callId ?? null;
+        const callId = events.find(isQuestion)?.metadata.callId ?? null;
         if (callId !== null) {
           counted?.callIds.add(callId);
           onQuestion({ machine, isDeceived: isDeceived(), callId, events, counted });
