@@ -39,7 +39,7 @@ const others = { ...requirement, stages: [stage] };
 const strict = { ...more, allowedDecisions: ['approve' as const, 'deny' as const], requireReason: ['deny' as const] };
 const expired = queued()
   .ask(words)
-  .about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(10) });
+  .about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(12) });
 const blockedNow = (log: Story): Story =>
   log.about('ToolCallBlocked', { verdict: verdict('block'), reason: 'no', blockedAt: minute(1) });
 const fewer = { ...requirement, stages: [{ mode: 'quorum' as const, approve: 1, deny: 1, groups: ['ops'] }] };
