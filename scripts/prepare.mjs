@@ -70,9 +70,12 @@ async function build(before) {
   writeFileSync(buildStamp, before);
 }
 
-/** Compiles these packages and what they need. Default: all packages. */
+/**
+ * Compiles these packages and what they need. Default: all packages. Packages are compiled side by side; several checkers for one package
+ * check again what they share, which takes two thirds more processor time in all.
+ */
 function compile(folders = [join(root, 'tsconfig.build.json')]) {
-  return run(recentNode(), [compiler, '-b', '--pretty', 'false', ...folders]);
+  return run(recentNode(), [compiler, '-b', '--pretty', 'false', '--checkers', '1', ...folders]);
 }
 
 const apiTypes = join(root, 'libs', 'api-client', 'src', 'api.ts');
