@@ -79,7 +79,9 @@ async function judgeCovered(ports: CommandPorts, call: ToolCall, grantId: string
     const judged = judgeRecorded(ports, call, { needsApproval: true });
     const isCovered = judged.verdict.outcome === 'require' && (await isStillCovered(ports, call, grantId, judged));
     if (ports.policies.of(tenant) !== policy) continue;
-    return isCovered && call.verdict !== null ? { outcome: 'allow', verdict: call.verdict } : toJudgement(judged);
+    if (isCovered && call.verdict !== null) return { outcome: 'allow', verdict: call.verdict };
+    const why = [...judged.verdict.why, `the grant ${grantId} covers it no longer`];
+    return toJudgement({ ...judged, verdict: { ...judged.verdict, why } });
   }
 }
 

@@ -287,6 +287,19 @@ describe('ReconcileExecution', () => {
   });
 
   it.each([
+    ['whose lease ended', history(requestAllowed({ idempotent: true }), claim(), lapseClaim())],
+    ['that a person let run again', history(...unknown, reconcile('retry'))],
+  ])('ends a call %s, and that nobody claims again', (_, events) => {
+    expect(callState(stateAfter(events))).toBe('allowed');
+    given(events).when(reconcile('failed')).thenAccepted({ status: 'failed' });
+    given(events).when(reconcile('retry')).thenRefused('not-unknown');
+    const data = { status: 'succeeded', note: '', reconciledBy: 'admin', reconciledAt: stored(30) } as const;
+    given([...events, { type: 'ExecutionReconciled', data }])
+      .when(claim())
+      .thenRefused('already-settled');
+  });
+
+  it.each([
     ['allowed', history(requestAllowed())],
     ['executing', history(requestAllowed(), claim())],
     ['succeeded', history(requestAllowed(), claim(), report())],

@@ -177,9 +177,13 @@ function permits(state: ToolCallState): boolean {
  * A person records the outcome of an execution whose outcome was unknown. Only this makes such a call claimable again.
  */
 export function reconcileExecution(command: ReconcileExecution, state: ToolCallState): RuleResult<ToolCallEvent> {
-  if (executionOf(state).status !== 'unknown')
-    return refused('not-unknown', 'The outcome of this tool call is not unknown.');
   const { status, note, reconciledBy, at } = command;
+  const { status: before } = executionOf(state);
+  // It may have run, and nobody may claim it again: then only a person can end it.
+  const isEnded = before === 'released' && status !== 'retry';
+  if (before !== 'unknown' && !isEnded) {
+    return refused('not-unknown', 'The outcome of this tool call is not unknown.');
+  }
   return accepted({ type: 'ExecutionReconciled', data: { status, note, reconciledBy, reconciledAt: toStored(at) } });
 }
 

@@ -151,10 +151,11 @@ export function loseOutcome(event: JudgedEvent, call: CallState): Next {
   return executing(call, { status: 'unknown' });
 }
 
-/** A person says what happened. */
+/** A person says what happened, also to a call that may be claimed once more and that nobody claims. */
 export function reconcile(event: JudgedEvent, call: CallState): Next {
   const { status } = event.data as EventData<'ExecutionReconciled'>;
-  if (call.execution.status !== 'unknown') return illegal('outcome', 'the outcome is not unknown');
+  const isEnded = call.execution.status === 'released' && status !== 'retry';
+  if (call.execution.status !== 'unknown' && !isEnded) return illegal('outcome', 'the outcome is not unknown');
   return executing(call, status === 'retry' ? { status: 'released', isLapsed: false } : { status: 'ended' });
 }
 
