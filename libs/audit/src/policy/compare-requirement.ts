@@ -62,7 +62,9 @@ export function lessThan(recorded: Requirement, { requirement, isExpirySet }: As
 
 function endsLess(recorded: Requirement, requirement: Requirement, isExpirySet: boolean) {
   const [time, ruled] = [msOf(recorded.expiresInMs), msOf(requirement.expiresInMs)];
-  if (recorded.onTimeout === 'deny') return { expiresInMs: isExpirySet && time > ruled };
+  // Two rules with another end have the longer time of both, also where a third one makes that end a denial.
+  const isBounded = isExpirySet && requirement.onTimeout === 'deny';
+  if (recorded.onTimeout === 'deny') return { expiresInMs: isBounded && time > ruled };
   return {
     onTimeout: recorded.onTimeout !== requirement.onTimeout,
     escalation: !isSame(recorded.escalation, requirement.escalation),
