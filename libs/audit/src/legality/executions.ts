@@ -23,7 +23,7 @@ export function claim(event: JudgedEvent, call: CallState, hasBatchBegun: boolea
 
 type Claimed = EventData<'ExecutionClaimed'>;
 
-function notClaimable({ attempt, actionDigest }: Claimed, call: CallState): Illegal | undefined {
+function notClaimable({ attempt, actionDigest, idempotencyKey }: Claimed, call: CallState): Illegal | undefined {
   const { execution, request } = call;
   if (execution.status !== 'none' && execution.status !== 'released') {
     return illegal('claim', `attempt ${String(attempt)} begins while the execution is ${execution.status}`);
@@ -31,6 +31,7 @@ function notClaimable({ attempt, actionDigest }: Claimed, call: CallState): Ille
   if (!isPermitted(call))
     return illegal('claim', `the call is ${call.permission}: no approval and no rule lets it run`);
   if (request.clientExecuted) return illegal('claim', 'the client executes this call itself');
+  if (idempotencyKey !== request.callId) return illegal('claim', 'its idempotency key is not the id of the call');
   if (actionDigest !== call.actionDigest) return illegal('digest', 'these are not the arguments that were approved');
   return attempt === execution.attempt + 1
     ? undefined

@@ -154,6 +154,7 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
   ['a claim after the right to run ended', 'claim', approved.claim({ claimedAt: minute(12), leaseUntil: minute(13) })],
   ['a second claim while the first runs', 'claim', claimed.claim({ attempt: 2 })],
   ['a claim with an old number', 'claim', retried.claim({ attempt: 1 })],
+  ['a claim under another idempotency key', 'claim', approvedStory().claim({ idempotencyKey: 'other' })],
   ['a claim that skips a number', 'claim', approved.claim({ attempt: 2 })],
   ['a claim after the outcome', 'claim', claimed.report().claim({ attempt: 2 })],
   [

@@ -29,6 +29,7 @@ export function createUnproven(): UnprovenCounts {
             `the content of ${policies.length === 1 ? '1 cited policy' : `${String(policies.length)} cited policies`} is not in the log: ${policies.slice(0, 3).join(', ')}`,
           ]),
       identity,
+      told,
     ],
   };
 }
@@ -83,6 +84,8 @@ const words: Readonly<Record<Counted, string>> = {
   outside: 'outside of --from and --to: not judged by themselves',
 };
 
+const told =
+  'that what no rule compares is true: words, outputs, and what the service says of its processes, messages and readers (docs/audit.md has each)';
 const identity = 'that each person is who the sign-in or the chat said, and used their own credential';
 
 function events(count: number): string {
