@@ -16,7 +16,8 @@ const rows = table
         .slice(1, -1)
         .map((cell) => cell.trim()) as [string, string],
   );
-const [[, common = ''] = ['', ''], ...byType] = rows;
+const [ofActs, ...byType] = rows;
+const common = ofActs?.[1] ?? '';
 /** Members that docs/audit.md lists as compared by no rule. */
 const listed = new Map(byType.map(([type, members]) => [namesIn(type)[0] ?? '', namesIn(members)]));
 
