@@ -64,6 +64,8 @@ export interface Turn {
   isWaiting: boolean;
   /** What comes at its turn: people are asked by this rule; null: it is allowed. */
   question: { readonly rule: Rule; readonly expiresIn: number | null } | null;
+  /** The grant that covers it. */
+  grant: number | null;
   /** A person ordered another try, so it runs beside the call whose turn it is. */
   isBeside: boolean;
 }
@@ -120,7 +122,7 @@ export class Book {
   /** Puts a call at the end of its queue. */
   queue(call: Call): void {
     this.places += 1;
-    call.turn = { place: this.places, isWaiting: true, question: null, isBeside: false };
+    call.turn = { place: this.places, isWaiting: true, question: null, grant: null, isBeside: false };
   }
 
   /** The people for whom a call and those around it act. */
@@ -167,7 +169,7 @@ export function takeOver(book: Book, answer: Answer, expected: States = new Map(
     const states = expected.get(id) ?? [call.state];
     const isEnded = isClosedWithBatch(call, shown.state, answer) || isEndedInside(book, call, shown.state, answer);
     // `Turns` judges whether its turn has come.
-    const isTurn = isWaiting(call) && !shown.waits && ['allowed', 'awaiting_approval', 'blocked'].includes(shown.state);
+    const isTurn = isWaiting(call) && !shown.waits && atTurn(call).includes(shown.state);
     must(
       states.includes(shown.state) || isEnded || isTurn,
       expected.has(id) ? 1 : 10,
@@ -176,6 +178,12 @@ export function takeOver(book: Book, answer: Answer, expected: States = new Map(
   }
   for (const [id, call] of book.calls) call.state = answer.calls.get(id)?.state ?? call.state;
   for (const call of book.calls.values()) isWhole(book, call);
+}
+
+/** What may become of a call at its turn. Where its people may be too few by now, it ends. */
+function atTurn({ onBehalfOf, inside }: Call): readonly string[] {
+  const isNamed = onBehalfOf !== null || inside !== null;
+  return ['allowed', 'awaiting_approval', 'blocked', ...(isNamed ? ['cancelled'] : [])];
 }
 
 /** The open members of a batch are cancelled when one of them ended without a run. */

@@ -1,10 +1,11 @@
 import type { CommandPorts } from '@countersign/commands';
-import { batchDecider, currentProposal, grantDecider } from '@countersign/domain';
+import { batchDecider, currentProposal, grantDecider, nextRound } from '@countersign/domain';
 import type {
   Approval,
   ExpireApproval,
   RequestToolCall,
   RespondToApproval,
+  TakeTurn,
   ToolCall,
   ToolCallCommand,
   ToolCallState,
@@ -41,6 +42,8 @@ export const defences = {
   'ended-runs': 1,
   'in-turn': 18,
   'order-of-turns': 18,
+  'seen-turns': 18,
+  'judged-at-turn': 1,
   'run-grants': 1,
   'own-grants': 14,
   'approved-output': 1,
@@ -143,6 +146,10 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command.type === 'ExpireApproval' ? withoutApprovers(command) : command, state];
     case 'voters-now':
       return [command.type === 'RespondToApproval' ? withoutVoters(command) : command, state];
+    case 'seen-turns':
+      return [command.type === 'TakeTurn' ? { ...command, round: nextRound(state) } : command, state];
+    case 'judged-at-turn':
+      return [command.type === 'TakeTurn' ? asRecorded(command, state) : command, state];
     case 'approved-output':
       return [command, command.type === 'SubmitClientOutput' ? { ...state, permission: { status: 'allowed' } } : state];
     case 'bounded-history':
@@ -150,6 +157,12 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
     default:
       return [command, state];
   }
+}
+
+/** As if the policy allowed every call at its turn. */
+function asRecorded(command: TakeTurn, { verdict }: ToolCall): TakeTurn {
+  const isJudged = command.judgement !== null && verdict !== null;
+  return isJudged ? { ...command, judgement: { outcome: 'allow', verdict } } : command;
 }
 
 function onLast(state: ToolCall, changed: (approval: Approval) => Approval): ToolCall {

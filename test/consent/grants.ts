@@ -1,5 +1,6 @@
 import { must } from './book.ts';
 import type { Book, Call } from './book.ts';
+import { anyApprover } from './joint.ts';
 import type { Seats } from './seats.ts';
 import type { Agent, Answer, Arguments, Command, Grant, Match, Remember, Rule } from './words.ts';
 import { runOf } from './world.ts';
@@ -23,7 +24,7 @@ interface Granted {
 }
 
 const high = 2;
-const riskOf = ({ isHigh }: Rule): number => (isHigh ? high : 1);
+const riskOf = (rule: Rule): number => (rule === anyApprover ? 0 : rule.isHigh ? high : 1);
 
 const isGuess = (match: Match): boolean => (match.of === 'guess' || match.of === 'exact') && match.is.secret !== null;
 
@@ -96,8 +97,15 @@ export class Grants {
 
   /** Which grant covers a new call: the first one that has a use left. */
   covering(call: Call): number | null {
-    const found = this.#grants.findIndex((granted) => this.#covers(granted, call));
+    const rule = this.#book.ruleOf(call.amount);
+    const found = this.#grants.findIndex((granted) => this.#covers(granted, call, rule));
     return found === -1 ? null : found;
+  }
+
+  /** Whether a grant that covers a call would cover it now, under this rule. */
+  stillCovers(grant: number, call: Call, rule: Rule): boolean {
+    const granted = this.#grants[grant];
+    return granted !== undefined && this.#covers(granted, call, rule);
   }
 
   use(grant: number, call: Call): void {
@@ -128,9 +136,8 @@ export class Grants {
     return of !== undefined && of !== null && of !== call.by;
   }
 
-  #covers(granted: Granted, call: Call): boolean {
+  #covers(granted: Granted, call: Call, rule: Rule): boolean {
     const { by, run, as, of, maxUses, risk, confirmedBy, uses } = granted;
-    const rule = this.#book.ruleOf(call.amount);
     if (!this.#isLive(granted)) return false;
     if (maxUses !== null && uses.size >= maxUses && !uses.has(call.id)) return false;
     if ((run ?? runOf(call.id)) !== runOf(call.id) || (as ?? call.as) !== call.as || (of ?? call.by) !== call.by)

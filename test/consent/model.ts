@@ -35,7 +35,7 @@ export class ConsentModel {
     const quotas = new QuotaCheck(this.#book);
     this.#questions = new Questions(this.#book, this.#seats, quotas);
     this.#steps = new Steps(this.#book, this.#grants, quotas, this.#questions);
-    this.#turns = new Turns(this.#book, this.#questions);
+    this.#turns = new Turns(this.#book, this.#grants, this.#questions);
     this.#votes = new Votes(this.#book, this.#seats, this.#grants);
     this.#deadlines = new Deadlines(this.#book, this.#seats);
   }

@@ -3,16 +3,10 @@ import { isWaiting, must, takeOver } from './book.ts';
 import type { Book, Call, Proposal } from './book.ts';
 import type { QuotaCheck } from './quotas.ts';
 import type { Seats } from './seats.ts';
-import { together } from './joint.ts';
+import { anyApprover } from './joint.ts';
 import type { Answer, Command, Rule } from './words.ts';
 
 type Ask = Extract<Command, { type: 'ask' }>;
-
-/** What a worker that wants people to be asked gets where no rule asks: any approver, without a deadline. */
-const anyApprover: Rule = {
-  ...{ id: 'any-approver', from: 0, isHigh: false, expiresIn: Infinity, atEnd: 'deny', escalation: null },
-  stages: [{ groups: ['support', 'managers', 'security'], approve: 1, deny: 1 }],
-};
 
 /** The rounds of questions to people. */
 export class Questions {
@@ -74,7 +68,7 @@ export class Questions {
     this.#quotas.asked([call]);
     // Its turn is over, so it goes to the end.
     if (call.turn !== null && call.state === 'expired') this.#book.queue(call);
-    this.asked(call, rule.outcome === 'allow' ? anyApprover : together([rule]), expiresIn);
+    this.asked(call, rule.outcome === 'allow' ? anyApprover : rule, expiresIn);
     takeOver(this.#book, answer, new Map([[id, ['awaiting_approval']]]));
   }
 }

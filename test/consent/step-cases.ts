@@ -54,6 +54,24 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
     ] as const),
     ...[claim('k1', 2), { type: 'wait', seconds: 1 } as const, claim('k1', 2)],
   ],
+  'a policy that came in force forbids or asks about what waits': [
+    ...[inTurn(step(5, 9_000)), inTurn(request(5, null, 3)), { type: 'policy', policy: policies[5] } as const],
+    ...([approve('amy'), claim(), { type: 'report', call: 1 }, approve('dan', null, 2), claim('k1', 2)] as const),
+  ],
+  'permissions are stocked up behind a call': [
+    ...[wholeSteps, inTurn(step(5, 5, 50)), { type: 'policy', policy: policies[0] } as const],
+    ...([claim(), { type: 'report', call: 1 }, claim('k1', 2), { type: 'cancel', call: 2, by: 'agent' }] as const),
+    output(3),
+  ],
+  'a call waits behind a grant that is revoked': [
+    ...[grantOf('amy'), inTurn(step(5, 50)), { type: 'revoke', grant: 0, by: 'amy' } as const, claim()],
+    ...([{ type: 'report', call: 1 }, claim('k1', 2)] as const),
+  ],
+  'a call that waits again is given the turn of its place before': [
+    ...[inTurn(step(9_000, 9_000)), request(5), { type: 'wait', seconds: 21 } as const],
+    { type: 'ask', call: 1, by: 'agent', expiresIn: null },
+    ...[approve('dan'), claim('k1', 1)],
+  ],
   'a run is cancelled whose calls wait': [
     ...[oneByOne, step(150, 5, 300), { type: 'cancel-run', run: 1, by: 'agent' } as const, claim('k1', 2)],
   ],

@@ -97,6 +97,7 @@ export class Steps {
         return this.#questions.asked(call, decided.rule, command.expiresIn);
       case 'allow':
         call.state = call.turn === null ? 'allowed' : 'awaiting_approval';
+        if (call.turn !== null) call.turn.grant = decided.grant;
         if (shown.state === 'allowed')
           must(
             shown.grant === decided.grant,

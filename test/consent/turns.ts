@@ -1,7 +1,9 @@
 import { hasEnded, isWaiting, must } from './book.ts';
 import type { Book, Call, Turn } from './book.ts';
+import type { Grants } from './grants.ts';
+import { anyApprover, together } from './joint.ts';
 import type { Questions } from './questions.ts';
-import type { Answer } from './words.ts';
+import type { Answer, Rule } from './words.ts';
 import { runOf } from './world.ts';
 
 type InTurn = Call & { readonly turn: Turn };
@@ -13,13 +15,17 @@ const isSettled = ({ state }: Call): boolean => hasEnded(state) || ['succeeded',
 
 const queueOf = ({ id, by, inside }: Call): string => JSON.stringify([by, runOf(id), inside]);
 
+const strict = (before: Rule, now: Rule): Rule => (now.outcome === undefined ? together([before, now]) : before);
+
 /** Sequential calls: people are asked about the next one, and it can run, when those before it are settled. */
 export class Turns {
   readonly #book: Book;
+  readonly #grants: Grants;
   readonly #questions: Questions;
 
-  constructor(book: Book, questions: Questions) {
+  constructor(book: Book, grants: Grants, questions: Questions) {
     this.#book = book;
+    this.#grants = grants;
     this.#questions = questions;
   }
 
@@ -52,18 +58,28 @@ export class Turns {
     this.#begins(call);
   }
 
-  /** It begins by the rule of its request. */
+  /** What was decided with its place holds, and what the policy says now: the stricter of the two. */
   #begins(call: InTurn): void {
-    const { question } = call.turn;
-    if (question === null) {
-      must(call.state === 'allowed', 1, `a call that is allowed at its turn is ${call.state}`);
-    } else {
-      must(call.state === 'awaiting_approval', 1, `a call about which people are to be asked is ${call.state}`);
-      this.#questions.opened(call, question.rule, question.expiresIn);
-    }
+    const { question, grant } = call.turn;
+    const now = this.#book.ruleOf(call.amount);
+    must(now.outcome !== 'block', 1, 'a call that the policy blocks at its turn may go on');
+    const rule = question === null ? this.#askedNow(call, now, grant) : strict(question.rule, now);
+    if (rule === null) return must(call.state === 'allowed', 1, `a call that is allowed at its turn is ${call.state}`);
+    must(call.state === 'awaiting_approval', 1, `a call about which people are to be asked is ${call.state}`);
+    if (rule === question?.rule) this.#questions.opened(call, rule, question.expiresIn);
+    else this.#questions.asked(call, rule, question?.expiresIn ?? null);
+  }
+
+  /** The rule that asks about a call which was allowed; null: none does. */
+  #askedNow(call: Call, now: Rule, grant: number | null): Rule | null {
+    const asks = now.outcome === undefined ? now : null;
+    if (grant === null) return asks;
+    return this.#grants.stillCovers(grant, call, asks ?? anyApprover) ? null : (asks ?? anyApprover);
   }
 
   #settled(call: InTurn): void {
+    const isBlocked = call.turn.isWaiting && call.state === 'blocked';
+    must(!isBlocked || this.#book.ruleOf(call.amount).outcome === 'block', 1, 'blocked, and no rule says so');
     call.turn.isWaiting = false;
     call.turn.isBeside = false;
   }

@@ -6,6 +6,7 @@ import {
   currentApproval,
   holdsTurn,
   isSequential,
+  nextRound,
   queuedIn,
   queueOf,
   requirementOf,
@@ -68,13 +69,30 @@ export function createBackground(world: World, worker: Actor): Background {
         request.runId === runId && request.requestedBy === requestedBy && position > (places.get(callId) ?? Infinity),
     )?.call.request.callId;
 
+  const turn = (call: ToolCall, endedBy: string | undefined, round = nextRound(call)) =>
+    takeTurn(ports, {
+      tenant: 'default',
+      callId: call.request.callId,
+      round,
+      ...(endedBy !== undefined && { endedBy }),
+    });
+  /** Attack: a projector that lags gives a call that waits again the turn of its place before. */
+  const lag = async (loaded: readonly Loaded[]): Promise<void> => {
+    for (const { state } of loaded) {
+      const round = nextRound(state);
+      const isAgain = queuedIn(state) !== undefined && round > 1;
+      if (isAgain && isNew(`late ${state.request.callId} ${String(round)}`)) await turn(state, undefined, round - 1);
+    }
+  };
+
   const openCalls = openCallsOf(world);
   /** One more step of what is due; false: nothing is. */
   const step = async (loaded: readonly Loaded[]): Promise<boolean> => {
+    await lag(loaded);
     const turns = firsts(loaded);
     for (const { request } of turns) {
       const endedBy = without === 'ended-runs' ? undefined : endOf(callOf(loaded, request.callId));
-      await takeTurn(ports, 'default', request.callId, endedBy);
+      await turn(callOf(loaded, request.callId), endedBy);
     }
     const denied = ended.filter(({ call }) => isNew(`ended ${currentApproval(call)?.approvalId ?? ''}`));
     // Attack: a worker waits for the turn of its call, which a denial before the end of the run may give.
