@@ -69,6 +69,10 @@ const end = fc.constantFrom<JsonObject>(
   { onTimeout: 'allow', allowOnTimeout: 'i-understand' },
   { onTimeout: 'escalate', escalation: [{ to: ['boss'], expiresIn: '1h' }] },
 );
+const businessHours = fc.constantFrom(
+  { zone: 'UTC', days: ['mon'], from: '08:00', to: '18:00' },
+  { zone: 'UTC', days: ['mon', 'tue'], from: '08:00', to: '24:00' },
+);
 const requires = fc
   .tuple(
     fc.oneof(fc.constant({}), stage, fc.record({ stages: fc.array(stage, { minLength: 1, maxLength: 3 }) })),
@@ -77,7 +81,11 @@ const requires = fc
       {
         ...{ expiresIn: duration, executeBy: duration, risk: level, minAssurance: level, fourEyes: fc.boolean() },
         ...{ requireReason: decisions, allowedDecisions: decisions, denyEndsRun: fc.boolean() },
-        ...{ batch: fc.constantFrom('independent', 'all-or-nothing', 'any-asks-all'), reminders: fc.constant(['10s']) },
+        ...{
+          batch: fc.constantFrom('independent', 'all-or-nothing', 'any-asks-all'),
+          reminders: fc.constant(['10s']),
+          businessHours,
+        },
       },
       { requiredKeys: [] },
     ),

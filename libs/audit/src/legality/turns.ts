@@ -1,4 +1,4 @@
-import type { EventData, Requirement } from '@countersign/contracts';
+import type { EventData } from '@countersign/contracts';
 import type { CallState, QueuedState } from './call-state.js';
 import { lessThan } from '../policy/compare-requirement.js';
 import { digestOf } from './digests.js';
@@ -86,14 +86,8 @@ function asksMore(waits: QueuedState, now: QueuedState, { request, approval }: C
   }
   const isSame = digestOf(waits.requirement) === digestOf(now.requirement);
   const isOfPlace = waits.question === now.question && hasSameWords(waits, now);
-  return !isSame && isOfPlace && isNoLaxer(now.requirement, waits.requirement);
-}
-
-/** Attack: silence approves at the turn of a call after hours in which nobody works. */
-function isNoLaxer(asked: Requirement, recorded: Requirement): boolean {
-  const countsSame = digestOf(asked.businessHours ?? null) === digestOf(recorded.businessHours ?? null);
-  const isLess = lessThan(asked, { requirement: recorded, isExpirySet: true }) !== undefined;
-  return !isLess && (asked.onTimeout !== 'allow' || countsSame);
+  const isLess = lessThan(now.requirement, { requirement: waits.requirement, isExpirySet: true }) !== undefined;
+  return !isSame && isOfPlace && !isLess;
 }
 
 function hasSameWords({ words: one }: QueuedState, { words: other }: QueuedState): boolean {

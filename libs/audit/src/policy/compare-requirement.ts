@@ -69,6 +69,8 @@ function endsLess(recorded: Requirement, requirement: Requirement, isExpirySet: 
     onTimeout: recorded.onTimeout !== requirement.onTimeout,
     escalation: !isSame(recorded.escalation, requirement.escalation),
     expiresInMs: time < ruled,
+    // Silence must not approve while people are away.
+    businessHours: recorded.onTimeout === 'allow' && !isSame(recorded.businessHours, requirement.businessHours),
   };
 }
 

@@ -22,6 +22,13 @@ import {
 import { batched, story, verdict } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 
+const businessHours = { zone: 'UTC', days: ['mon'], from: '08:00', to: '18:00' };
+const quietAtNight = rule(
+  'quiet',
+  { require: { onTimeout: 'allow', allowOnTimeout: 'i-understand', businessHours } },
+  { when: 'args.amount > 50' },
+);
+
 describe('a lie about a verdict is found', () => {
   it.each<[string, Story, string]>([
     ['a call is allowed that its rule blocks', allowed(under([never]), 'never'), 'the rule "never" does not allow'],
@@ -159,6 +166,11 @@ describe('a lie about a verdict is found', () => {
       'takes no turns',
     ],
     ['less is asked where other rules may count too', asked(under([risky, pays]), 'risky'), 'risk'],
+    [
+      'silence approves while people are away, where other rules may count too',
+      asked(under([quietAtNight, pays]), 'quiet', { onTimeout: 'allow' }),
+      'businessHours',
+    ],
     [
       'a call of no step is asked about by a rule of another one',
       asked(under([rule('all', { require: { batch: 'any-asks-all' } }, { match: { tools: ['drop'] } })]), 'all', {
