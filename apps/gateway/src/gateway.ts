@@ -82,7 +82,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     checks: [
       createStoreCheck(ports.store),
       projectionCheck(ports),
-      createUnreadableCheck(unreadableIn(ports)),
+      createUnreadableCheck(unreadableIn(ports), ports.readModel.turnsHeld),
       withoutApprovers.check,
       ...(ports.checks ?? []),
     ],

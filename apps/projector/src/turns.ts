@@ -49,6 +49,8 @@ export function createTurns(ports: TurnsPorts): Turns {
   return {
     start: () => {
       stopListening = ports.readModel.onApplied(({ events }) => {
+        // It may end that calls wait for one that cannot be read.
+        if (events.some(({ type }) => type === 'RunCancelled')) turns.lookAtAll();
         for (const { type, metadata } of events) {
           const { tenant, callId } = metadata;
           if (tenant !== null && callId !== null && concerning.has(type)) turns.changed(tenant, callId);

@@ -46,6 +46,8 @@ export interface UnreadableMark {
   readonly revision: number;
   readonly type: string;
   readonly why: string;
+  /** The position at which a person cancelled its run: calls that are queued after it do not wait for this one. Absent: none has. */
+  readonly passedAt?: number;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { readablePart, toToolCallEvent, upcast } from '@countersign/contracts';
 import type { EventData, LogEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
-import { callState, dueAt, queuedIn, toolCallDecider } from '@countersign/domain';
+import { callState, dueAt, isSequential, queuedIn, toolCallDecider } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
 
@@ -64,9 +64,21 @@ function union(known: readonly string[], more: readonly string[] | undefined): r
   return more === undefined ? known : [...new Set([...known, ...more])];
 }
 
-/** The row of a call whose next event cannot be read: its state stays, and no deadline of it is due. */
+/**
+ * The row of a call whose next event cannot be read: its state stays, and no deadline of it is due. Attack: the event that cannot be read
+ * would have given a sequential call its place, and those behind it pass.
+ */
 export function setAside(row: CallRow, { eventId, position, revision, type, unreadable }: UnreadableEvent): CallRow {
-  return { ...row, dueAt: null, unreadable: { eventId, position, revision, type, why: unreadable } };
+  const place = row.place ?? (isSequential(row.request) ? position : null);
+  return { ...row, place, dueAt: null, unreadable: { eventId, position, revision, type, why: unreadable } };
+}
+
+/**
+ * The row of a call that a person cancelled with its run at this position. One that cannot be read is not cancelled, and may be running:
+ * but calls that are queued from then on do not wait for it any more.
+ */
+export function passedAt(row: CallRow, position: number): CallRow {
+  return row.unreadable === null ? row : { ...row, unreadable: { ...row.unreadable, passedAt: position } };
 }
 
 /** The row of a call after all events of its stream, as the event store has them; undefined when there are none. */

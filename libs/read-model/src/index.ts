@@ -16,6 +16,7 @@ export type {
   ApprovalsQuery,
   CallsQuery,
   CallInTurn,
+  HeldTurn,
   DueCall,
   LogSource,
   OpenRun,

@@ -151,6 +151,13 @@ export interface CallInTurn {
   readonly endedBy?: string;
 }
 
+/** A sequential call that cannot be read: it may be running, so others wait for it. */
+export interface HeldTurn {
+  readonly tenant: string;
+  readonly callId: string;
+  readonly runId: string;
+}
+
 /** The events that `apply` has just made visible. */
 export interface Applied {
   readonly events: readonly LogEvent[];
@@ -260,6 +267,8 @@ export interface ReadModel {
   readonly firstInQueueOf: (tenant: string, callId: string) => CallInTurn | undefined;
   /** The calls of all tenants that wait for their turn although no call is before them. */
   readonly turnsToTake: () => readonly CallInTurn[];
+  /** The sequential calls of all tenants that cannot be read, and for which others of their run wait. */
+  readonly turnsHeld: () => readonly HeldTurn[];
   readonly stats: () => ReadModelStats;
   /** The tenants that have pending approvals. */
   readonly tenantsAsked: () => readonly string[];

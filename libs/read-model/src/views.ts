@@ -21,7 +21,7 @@ import {
 import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
 import { errorOf, hiddenInResult, resultOf } from './call-result.js';
 import type { Visibility } from './call-result.js';
-import type { CallRequest, CallRow } from './call-row.js';
+import type { CallRequest, CallRow, UnreadableMark } from './call-row.js';
 import type { ApprovalOfCall } from './read-model.js';
 
 function argumentsOf(action: Action, visibility: Visibility, isEdit: boolean): JsonObject {
@@ -242,8 +242,12 @@ function withoutValues({
   return {
     ...(erased.length > 0 && { erasedValues: [...erased] }),
     ...(missing.length > 0 && { missingValues: [...missing] }),
-    ...(unreadable !== null && { unreadable }),
+    ...(unreadable !== null && { unreadable: markOf(unreadable) }),
   };
+}
+
+function markOf({ passedAt: _passedAt, ...mark }: UnreadableMark): Omit<UnreadableMark, 'passedAt'> {
+  return mark;
 }
 
 function pendingOf(call: CallRow): readonly Approval[] {

@@ -12,7 +12,7 @@ export const schemaVersion = 26;
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
  * `nested` has a row for each call of the same principal inside which a call runs, `batches` one for each call of an
  * all-or-nothing batch with an id. `turns` has the sequential calls that are not settled, by queue and place; `asks`: people will be
- * asked about it at its turn. `ended_runs` has the latest denial with which a rule ended the run of a principal. `approvals` has only the columns
+ * asked about it at its turn; `held`: it cannot be read; `passed_at`: calls behind this position do not wait for it. `ended_runs` has the latest denial with which a rule ended the run of a principal. `approvals` has only the columns
  * that lists filter by and are sorted by. Every `seq` is a position of the log, so new rows are next to the last ones. The
  * indexes of approvals contain the columns that are filtered most: such a filter without matches reads no row, and a page
  * of 100,000 pending takes milliseconds. The index of calls is read once per state, and the states are merged. `runs` has one row for each agent
@@ -67,7 +67,7 @@ const tables = `
   CREATE TABLE turns (
     queue TEXT NOT NULL, place INTEGER NOT NULL, tenant TEXT NOT NULL, call_id TEXT NOT NULL, requested_by TEXT NOT NULL,
     run_id TEXT NOT NULL, agent_id TEXT NOT NULL, asks INTEGER NOT NULL, waits INTEGER NOT NULL, round INTEGER NOT NULL,
-    PRIMARY KEY (queue, place)
+    held INTEGER NOT NULL, passed_at INTEGER, PRIMARY KEY (queue, place)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE ended_runs (
     tenant TEXT NOT NULL, requested_by TEXT NOT NULL, run_id TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL,
@@ -84,6 +84,7 @@ const tables = `
   CREATE INDEX nested_by_call ON nested (tenant, outer_call, seq);
   CREATE INDEX batches_by_id ON batches (tenant, requested_by, run_id, batch_id, seq);
   CREATE INDEX turns_waiting ON turns (queue) WHERE waits = 1;
+  CREATE INDEX turns_held ON turns (queue, passed_at) WHERE held = 1;
   CREATE INDEX turns_asking ON turns (tenant, requested_by, agent_id) WHERE asks = 1;
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
   CREATE UNIQUE INDEX blocks_by_start ON blocks (start);

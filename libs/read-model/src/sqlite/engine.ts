@@ -17,7 +17,7 @@ import { createPlaceRows } from './places.js';
 import { bytesOfRun, callsOfBatch, callsOfRun, openCallsInside, openCallsOfRun, placeInRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
-import { firstInQueue, turnsToTake } from './turns.js';
+import { firstInQueue, turnsHeld, turnsToTake } from './turns.js';
 import { createUnreadableRows } from './unreadable-rows.js';
 import { createWorkingSet, readMeta } from './working-set.js';
 import type { Bounds, Checkpoint } from './working-set.js';
@@ -45,6 +45,7 @@ export interface Engine extends Pick<
   | 'due'
   | 'firstInQueueOf'
   | 'turnsToTake'
+  | 'turnsHeld'
   | 'nextDueAt'
   | 'stats'
   | 'tenantsAsked'
@@ -140,7 +141,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
       const queue = queueOfCall(anyCall(...of));
       return queue === undefined ? undefined : fromFile(() => firstInQueue(prepare, queue));
     },
-    turnsToTake: () => fromFile(() => turnsToTake(prepare)),
+    ...turnReads(prepare, fromFile),
     stats: () =>
       fromFile(() => {
         const { calls, approvals, pending, unknown } = rows.counts();
@@ -168,6 +169,13 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
       flush();
       db.close();
     },
+  };
+}
+
+function turnReads(prepare: Prepare, fromFile: <T>(read: () => T) => T): Pick<Engine, 'turnsToTake' | 'turnsHeld'> {
+  return {
+    turnsToTake: () => fromFile(() => turnsToTake(prepare)),
+    turnsHeld: () => fromFile(() => turnsHeld(prepare)),
   };
 }
 

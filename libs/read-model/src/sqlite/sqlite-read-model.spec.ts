@@ -241,6 +241,30 @@ describe('the first call of a queue', () => {
     });
     model.close();
   });
+
+  it('waits for one that cannot be read until a person cancels the run, and then only those that are queued later', async () => {
+    const log = createTestLog();
+    const model = await opened(path('m.db'), log);
+    const [first, second] = [queued(log, 'first'), queued(log, 'second')];
+    applyAll(model, log);
+    first.record('ToolCallAllowed');
+    model.apply([asLater(log.events.at(-1))]);
+    const head = { tenant: 'default', callId: first.callId };
+    expect(model.firstInQueueOf('default', second.callId)).toMatchObject({ ...head, waits: false });
+    expect(model.turnsToTake()).toEqual([]);
+    expect(model.turnsHeld()).toEqual([{ ...head, runId: 'run-1' }]);
+    log.cancelRun('run-1', [first.callId, second.callId], 'countersign');
+    log.cancelRun('run-1', [first.callId, second.callId], 'me');
+    const third = queued(log, 'third');
+    model.apply(log.events.slice(model.checkpoint()));
+    expect(model.firstInQueueOf('default', third.callId)).toMatchObject({ callId: first.callId, waits: false });
+    second.record('ToolCallCancelled', { approvalId: null });
+    model.apply(log.events.slice(model.checkpoint()));
+    expect(model.firstInQueueOf('default', first.callId)).toMatchObject({ callId: third.callId, waits: true });
+    expect(model.turnsToTake()).toMatchObject([{ callId: third.callId }]);
+    expect(model.turnsHeld()).toEqual([]);
+    model.close();
+  });
 });
 
 describe('the calls of a run', () => {

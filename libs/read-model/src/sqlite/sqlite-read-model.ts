@@ -125,6 +125,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     nextDueAt: () => engine.nextDueAt(),
     firstInQueueOf: (tenant, callId) => engine.firstInQueueOf(tenant, callId),
     turnsToTake: () => engine.turnsToTake(),
+    turnsHeld: () => engine.turnsHeld(),
     stats: () => engine.stats(),
     tenantsAsked: () => engine.tenantsAsked(),
     pendingSince: (atMs) => engine.pendingSince(atMs),

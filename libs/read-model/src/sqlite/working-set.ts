@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isReadable, isSettled, toolCallEventTypes, weigh } from '@countersign/contracts';
-import type { LogEvent, RecordedEvent, UnreadableEvent } from '@countersign/contracts';
+import { isReadable, isSettled, toolCallEventTypes, toolCallStream, weigh } from '@countersign/contracts';
+import type { LogEvent, RecordedEvent, RunEvent, UnreadableEvent } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
-import { evolve, setAside } from '../evolve.js';
+import { evolve, passedAt, setAside } from '../evolve.js';
 import { inTransaction } from './database.js';
 import type { GrantRows } from './grant-rows.js';
 import type { RowSeal } from './database.js';
@@ -62,6 +62,8 @@ export interface WorkingSet {
   readonly counts: () => Counts;
 }
 
+/** The principal that ends a run after a denial. */
+const byPolicy = 'countersign';
 const types: ReadonlySet<string> = new Set(toolCallEventTypes);
 
 type Prepare = (sql: string) => StatementSync;
@@ -131,6 +133,7 @@ export function createWorkingSet(
     if (unreadable.isOver(event.stream)) return undefined;
     if (!isReadable(event)) return foldUnreadable(event);
     unreadable.remove(event.stream);
+    if (event.type === 'RunCancelled') passEach(event, unreadable, known, dirty);
     grants.fold(event);
     return event.metadata.callId !== null && types.has(event.type) ? foldCall(event.metadata.callId, event) : undefined;
   };
@@ -180,6 +183,22 @@ export function createWorkingSet(
     unflushed: () => dirty,
     counts: () => counts,
   };
+}
+
+/** A person ends what the sequential calls of a run wait for. That a denial ended the run says nothing about a call that cannot be read. */
+function passEach(
+  { data, position }: RecordedEvent,
+  unreadable: UnreadableRows,
+  known: (callId: string) => Entry | undefined,
+  dirty: Map<string, Entry>,
+): void {
+  const { callIds, cancelledBy } = data as RunEvent['data'];
+  if (cancelledBy === byPolicy) return;
+  for (const callId of callIds) {
+    const entry = unreadable.find(toolCallStream(callId)) === undefined ? undefined : known(callId);
+    if (entry === undefined) continue;
+    dirty.set(callId, Object.assign(entry, { row: passedAt(entry.row, position) }));
+  }
 }
 
 /** Moves the rows that were written to the recent ones, but those of calls that have ended: they seldom change again. */

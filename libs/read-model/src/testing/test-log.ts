@@ -193,6 +193,7 @@ export interface TestLog {
   readonly call: (toolCallId: string, of?: { tenant?: string; runId?: string }) => TestCall;
   /** An event of no call. */
   readonly activatePolicy: () => RecordedEvent;
+  readonly cancelRun: (runId: string, callIds: string[], cancelledBy: string) => RecordedEvent;
 }
 
 /** An empty log. `step`: how far positions are apart, for logs with gaps. */
@@ -253,6 +254,12 @@ export function createTestLog(step = 1): TestLog {
           data: { policyVersion: digestOf('f'), content: {}, activatedBy: 'admin', activatedAt: minute(0) },
         },
         { tenant: 'default', callId: null, runId: null },
+      ),
+    cancelRun: (runId, callIds, cancelledBy) =>
+      append(
+        `runCancellation-${cancelledBy}`,
+        { type: 'RunCancelled', data: { runId, callIds, reason: 'no more', cancelledBy, cancelledAt: minute(0) } },
+        { tenant: 'default', callId: null, runId },
       ),
   };
 }
