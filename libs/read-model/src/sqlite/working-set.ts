@@ -109,8 +109,7 @@ export function createWorkingSet(
     }
     // A small event of a large call keeps the whole call in memory until it is written.
     if (!dirty.has(callId)) pendingBytes += entry.requestBytes + entry.progressBytes;
-    Object.assign(entry, { row, lastEventAt: event.recordedAt });
-    dirty.set(callId, entry);
+    dirty.set(callId, Object.assign(entry, { row, lastEventAt: event.recordedAt }));
     return row;
   };
 
@@ -125,8 +124,7 @@ export function createWorkingSet(
     const entry = callId === null ? undefined : known(callId);
     unreadable.add(event, tenant ?? entry?.row.request.tenant ?? null);
     if (callId === null || entry === undefined) return undefined;
-    Object.assign(entry, { row: setAside(entry.row, event), lastEventAt: event.recordedAt });
-    dirty.set(callId, entry);
+    dirty.set(callId, Object.assign(entry, { row: setAside(entry.row, event), lastEventAt: event.recordedAt }));
     return entry.row;
   };
   const foldOne = (event: LogEvent): CallRow | undefined => {
