@@ -63,6 +63,10 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
     ...([claim(), { type: 'report', call: 1 }, claim('k1', 2), { type: 'cancel', call: 2, by: 'agent' }] as const),
     output(3),
   ],
+  'a laxer policy changes nothing for a call that waits': [
+    ...[inTurn(step(5, 50)), wholeSteps, approve('amy'), claim(), { type: 'report', call: 1 } as const],
+    ...[{ type: 'wait', seconds: 31 } as const, approve('eve', null, 2), claim('k1', 2)],
+  ],
   'a call waits behind a grant that is revoked': [
     ...[grantOf('amy'), inTurn(step(5, 50)), { type: 'revoke', grant: 0, by: 'amy' } as const, claim()],
     ...([{ type: 'report', call: 1 }, claim('k1', 2)] as const),

@@ -82,6 +82,13 @@ describe('the turn of a call, under the policy in force then', () => {
     expect([same.verdict, same.permission.status]).toEqual([allowed.verdict, 'allowed']);
   });
 
+  it('keeps the end of the question where the policy in force asks nobody', async () => {
+    world.activate(`default: allow\n${asking('expiresIn: 1h, onTimeout: hold')}`);
+    const callId = await request('ask_a', { needsApproval: true });
+    const { approvals } = await turned(callId, 'default: allow');
+    expect(approvals).toMatchObject([{ proposals: [{ requirements: [{ onTimeout: 'hold' }] }] }]);
+  });
+
   it('sees the run as it was before the call', async () => {
     const counted: (string | undefined)[] = [];
     const factsOfRun = (_tenant: string, _runId: string, callId?: string) => {

@@ -58,8 +58,10 @@ function toTurn(
 function judgeAgain(ports: CommandPorts, call: ToolCall): Judgement {
   const question = queuedIn(call)?.question ?? null;
   if (question === null) return toJudgement(judgeRecorded(ports, call, {}));
-  const judged = judgeRecorded(ports, call, { needsApproval: true });
+  // That the worker asks for people was counted when the call was queued: a policy that is laxer now changes nothing.
+  const judged = judgeRecorded(ports, call, { needsApproval: false });
   const { verdict, requirement } = judged;
+  if (verdict.outcome === 'allow') return toJudgement(judged);
   const both = together([question.requirement, requirement], recordedCall(call.request));
   const why = [
     ...verdict.why,
