@@ -119,3 +119,14 @@ it('a policy of a form that the judge does not know is said not to be read', () 
     expect(wordsOf(allowed(under([pays], file), 'pays'))).toEqual(['unread-policy']);
   }
 });
+
+it('an edit by a policy that a notifier alone may know is said not to be placed, and is a finding without one', () => {
+  const other = { ...risky, id: 'other' };
+  const byOther = (log: Log): Story => edited(log, 'other', null, under([other]).cite);
+  const processId = 'k3zq2m7w4x6y5r9t2v7b3n4aqa';
+  const started = story().append(`system-default-${processId}`, 'ProcessStarted', {
+    ...{ processId, role: 'notifier', version: '1', commit: null, files: {}, startedAt: minute(0) },
+  });
+  expect(wordsOf(byOther(under([risky, pays], {}, started)))).toEqual(['unplaced-policy', 'unread-policy']);
+  expect(wordsOf(byOther(under([risky, pays]))).join()).toContain('was not in force');
+});

@@ -77,9 +77,15 @@ export function covered({ told, cite }: Log, ruleId: string, terms: Members = {}
   return granted.request().allow({ verdict: cite(ruleId, 'allow', { grantId }) });
 }
 
-export function edited(log: Log, ruleId: string, requirement: Requirement | null = null): Story {
+/** A person edits the call, as a policy judges that: the one in force, unless another one cites. */
+export function edited(
+  log: Log,
+  ruleId: string,
+  requirement: Requirement | null = null,
+  cite: Log['cite'] = log.cite,
+): Story {
   const decision = {
-    ...{ type: 'edit', arguments: { amount: 1 }, sensitive: [], salt, verdict: log.cite(ruleId) },
+    ...{ type: 'edit', arguments: { amount: 1 }, sensitive: [], salt, verdict: cite(ruleId) },
     ...{ requirement, clock: requirement === null ? null : deadline },
   };
   return asked(log, 'risky', twoOfAny).edit('alice', { amount: 1 }, { decision });
