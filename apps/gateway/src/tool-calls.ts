@@ -1,5 +1,5 @@
 import { isDecided, isSettled, limits } from '@countersign/contracts';
-import type { RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
+import type { ApprovalView, RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
 import {
   cancelRun,
   cancelToolCall,
@@ -8,8 +8,9 @@ import {
   requestApproval,
   requestToolCalls,
 } from '@countersign/commands';
-import type { Actor, OpenCalls } from '@countersign/commands';
+import type { Actor, OpenCalls, Result } from '@countersign/commands';
 import { queuedIn } from '@countersign/domain';
+import { toApprovalView, waitingApproval } from '@countersign/read-model';
 import type { CallRow } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
@@ -18,7 +19,7 @@ import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
 import { withTurnNow } from './turn-now.js';
 import { viewsFor } from './views-for.js';
-import { maySee, whenShown } from './visibility.js';
+import { maySee, visibilityFor, whenShown } from './visibility.js';
 import type { ShownValues } from './visibility.js';
 import type { OnClose, Waiters } from './waiters.js';
 
@@ -68,14 +69,13 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
     },
     requestApproval: async ({ actor, commandId }, callId, body) => {
       const asked = await requestApproval(commands, actor, callId, body, commandId);
-      const outcome = await withTurnNow(ports, actor.tenant, asked, callId);
-      const waits = (): boolean => isUnasked(writtenCall(ports, actor, callId));
+      const outcome = unlessEnded(ports, actor, callId, await withTurnNow(ports, actor.tenant, asked, callId));
       return conclude(
         ports,
         'RequestApproval',
         outcome,
-        () => (waits() ? callView(ports, actor, callId) : currentApprovalView(ports, actor, callId)),
-        () => (waits() ? 202 : 201),
+        () => currentApprovalView(ports, actor, callId),
+        () => (queuedIn(writtenCall(ports, actor, callId)) === undefined ? 201 : 202),
       );
     },
     cancel: async ({ actor, commandId }, callId, reason) => {
@@ -117,13 +117,22 @@ export function callView(ports: GatewayPorts, actor: Actor, callId: string, valu
   return viewsFor(ports, actor, values).call(writtenCall(ports, actor, callId));
 }
 
-/** It waits for its turn, or was cancelled before it, as the retry of a question may find. */
-function isUnasked(call: CallRow): boolean {
-  return queuedIn(call) !== undefined || call.approvals.length === 0;
+/** The retry of a question may find that its call ended before its turn: there is no approval. */
+function unlessEnded(ports: GatewayPorts, actor: Actor, callId: string, asked: Result): Result {
+  const call = ports.readModel.toolCall(actor.tenant, callId);
+  if (asked.status === 'refused' || call === undefined) return asked;
+  if (call.approvals.length > 0 || queuedIn(call) !== undefined || !isDecided(call.state)) return asked;
+  const detail = `The tool call is ${call.state}: it ended before its turn.`;
+  return { status: 'refused', refusal: { code: 'already-resolved', detail, extra: { state: call.state } } };
 }
 
-function currentApprovalView(ports: GatewayPorts, actor: Actor, callId: string) {
+/** The approval of a call, or the one that begins at its turn. */
+function currentApprovalView(ports: GatewayPorts, actor: Actor, callId: string): ApprovalView {
   const call = writtenCall(ports, actor, callId);
+  const waiting = waitingApproval(call, ports.clock.now());
+  // Its deadline begins at the turn.
+  if (waiting !== undefined)
+    return { ...toApprovalView(waiting, visibilityFor(actor, call, 'masked')), expiresAt: null, waitsForTurn: true };
   const approval = call.approvals.at(-1);
   if (approval === undefined) throw new Error(`the read model does not know the approval of ${callId}`);
   return viewsFor(ports, actor).approval({ call, approval });

@@ -82,6 +82,10 @@ export const approvalViewSchema = z
     batch: batchViewSchema.nullable(),
     round: z.int(),
     state: approvalStateSchema,
+    waitsForTurn: z.literal(true).exactOptional().meta({
+      description:
+        'People will be asked at the turn of the call: until then nobody can respond. Absent: they are asked.',
+    }),
     toolName: z.string(),
     arguments: jsonObjectSchema,
     argumentsSchema: jsonObjectSchema.nullable().exactOptional().meta({

@@ -39,3 +39,4 @@ export type { Difference, Verification } from './sqlite/verify.js';
 export type { Bounds } from './sqlite/working-set.js';
 export { toApprovalView, toRunView, toToolCallView } from './views.js';
 export type { Visibility } from './call-result.js';
+export { waitingApproval } from './waiting-approval.js';

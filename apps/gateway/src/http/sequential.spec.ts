@@ -43,16 +43,16 @@ async function requestTwo(): Promise<readonly [string, string]> {
 
 it('accepts a question that waits for the turn of its call', async () => {
   const [a, b] = await requestTwo();
-  const waits = { state: 'awaiting_approval', waitsForTurn: true };
+  const waits = { state: 'pending', waitsForTurn: true, expiresAt: null };
 
   const key = { 'idempotency-key': 'k-1' };
-  expect(await ask(b, key)).toMatchObject({ status: 202, body: { callId: b, approval: null, ...waits } });
+  expect(await ask(b, key)).toMatchObject({ status: 202, body: { callId: b, round: 1, ...waits } });
   expect(await ask(b)).toMatchObject({ status: 409, body: { code: 'already-pending' } });
 
   nowMs += 60_000;
   await fireDue(commands, 'default', a);
   // The turn of the other call comes with it.
-  expect(await ask(a)).toMatchObject({ status: 202, body: { callId: a, approval: { state: 'expired' }, ...waits } });
+  expect(await ask(a)).toMatchObject({ status: 202, body: { callId: a, round: 2, ...waits } });
   const other = await api.send<Body>('GET', `/v1/tool-calls/${b}`);
   expect(other.body).toMatchObject({ state: 'awaiting_approval', approval: { state: 'pending' } });
   expect(await ask(b, key)).toMatchObject({ status: 201, body: { state: 'pending' } });
@@ -63,5 +63,5 @@ it('tells the retry of a question that its call was cancelled before its turn', 
   const key = { 'idempotency-key': 'k-1' };
   await ask(b, key);
   await api.send('POST', `/v1/tool-calls/${b}/cancel`, { body: { reason: 'no more' } });
-  expect(await ask(b, key)).toMatchObject({ status: 202, body: { state: 'cancelled', approval: null } });
+  expect(await ask(b, key)).toMatchObject({ status: 409, body: { code: 'already-resolved', state: 'cancelled' } });
 });

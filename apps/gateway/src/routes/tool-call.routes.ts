@@ -61,8 +61,8 @@ export const toolCallRoutes = {
     roles: ['agent', 'admin'],
     body: requestApprovalSchema,
     isBodyOptional: true,
-    // 202: the call waits for its turn, and has no approval until then.
-    answers: { 201: approvalViewSchema, 202: toolCallViewSchema },
+    // 202: the call waits for its turn, and people will be asked so.
+    answers: { 201: approvalViewSchema, 202: approvalViewSchema },
     codes: [
       'not-found',
       'already-resolved',
