@@ -12,6 +12,7 @@ import {
   deriveCallId,
   displayDigest,
   passkeysStream,
+  policyStream,
   toolCallStream,
 } from '@countersign/contracts';
 import type { ApprovalView, EventData, JsonObject, RecordedEvent, RespondBody } from '@countersign/contracts';
@@ -136,12 +137,15 @@ beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-signed-'));
   const clock = createVirtualClock();
   const store = await openEmbeddedEventStore({ folder, clock, log: createSilentLog() });
-  const policies = createPolicies([loadPolicy('p.yaml', yaml)]);
+  const policy = loadPolicy('p.yaml', yaml);
+  const policies = createPolicies([policy]);
   const tools = { find: () => undefined };
   ports = api.createWriteSide({ store, policies, tools, ids: createSystemIds(), log: createSilentLog() });
   read = async (stream) => (await store.readStream(stream)) as readonly RecordedEvent[];
+  await api.recordPolicy(store, policy, new Date(clock.now()).toISOString());
   await writeHonestLog();
   const streams = [
+    policyStream(tenant),
     passkeysStream(tenant),
     ...['approve', 'deny', 'edit', 'answer', 'hidden', 'two'].map(callId).map(toolCallStream),
   ];
