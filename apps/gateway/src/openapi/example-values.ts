@@ -24,6 +24,8 @@ export const exampleValues: Readonly<Record<string, JsonValue>> = {
   'Event.actor': { kind: 'person', id: 'me', onBehalfOf: null },
   'Me.credential': 'token:9f86d081884c7d65',
   'Respond.proposalDigest': digest,
+  proposalDigests: { apr_3q5kq2m7w4z6x8r9t1v2b3n4_1: digest },
+  shownDigests: { apr_3q5kq2m7w4z6x8r9t1v2b3n4_1: digest },
   approvalIds: ['apr_3q5kq2m7w4z6x8r9t1v2b3n4_1'],
   arguments: { path: '/etc/hosts' },
   batch: null,
