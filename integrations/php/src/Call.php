@@ -30,6 +30,15 @@ final class Call
         return in_array($call->state, self::SETTLED, true);
     }
 
+    /** Whether a schema names a member, in `properties` or `patternProperties`. */
+    public static function isNamed(string $name, array|object|null $schema): bool
+    {
+        $schema = (array) $schema;
+        $patterns = array_map(fn (int|string $one) => '~' . str_replace('~', '\~', (string) $one) . '~u', array_keys((array) ($schema['patternProperties'] ?? [])));
+        return array_key_exists($name, (array) ($schema['properties'] ?? []))
+            || array_filter($patterns, fn (string $pattern) => @preg_match($pattern, $name) === 1) !== [];
+    }
+
     /**
      * Returns the call with its arguments, schema and metadata as JSON means them. Members that are null are left out.
      *
@@ -52,8 +61,8 @@ final class Call
         return $call;
     }
 
-    /** @param array<mixed>|object|string $value a string is the JSON text of a model, whose `{}` and `[]` it keeps apart */
-    private static function object(string $name, array|object|string $value): object
+    /** @param mixed $value a string is the JSON text of a model, whose `{}` and `[]` it keeps apart */
+    private static function object(string $name, mixed $value): object
     {
         try {
             $object = match (true) {

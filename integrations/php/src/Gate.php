@@ -46,7 +46,7 @@ final class Gate
      * A `toolCallId` is unique in its run. Where the ids of a model repeat or are empty, put the step in front: `step-7/get_weather`.
      *
      * @param list<array{toolCallId: string, toolName: string, arguments: array<mixed>|object|string}> $calls arguments may be the JSON
-     *   text of the model, which keeps `{}` and `[]` apart
+     *   text of the model, which keeps `{}` and `[]` apart. A call whose arguments are missing, or no object with names, gets a failed result
      * @param int $waitMs how long to wait for people, and for another process that runs a call
      * @param array<string, mixed> $batch `batchId`, `batchMode` (`independent`, `all-or-nothing` or `sequential`)
      * @param mixed $state and `$messages` are for `needsApproval`
@@ -68,7 +68,7 @@ final class Gate
                 continue;
             }
             try {
-                $asked[] = $tool->call($call['arguments'], new ApprovalContext($runId, $id, $state, $messages));
+                $asked[] = $tool->call($call['arguments'] ?? null, new ApprovalContext($runId, $id, $state, $messages));
             } catch (InvalidArgumentException $error) {
                 $refused[$id] = Result::refused($id, $tool->name, $error->getMessage());
             }

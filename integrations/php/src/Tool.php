@@ -46,22 +46,23 @@ final class Tool
 
     /**
      * @internal Returns the call to request.
-     * @param array<mixed>|object|string $arguments
+     * @param mixed $arguments an array, an object or JSON text; anything else that a model may send is refused
      * @return array<string, mixed>
+     * @throws InvalidArgumentException for arguments that no function can get
      */
-    public function call(array|object|string $arguments, ApprovalContext $context): array
+    public function call(mixed $arguments, ApprovalContext $context): array
     {
         $call = Call::normal([
             ...$this->more,
             'toolCallId' => $context->toolCallId,
             'toolName' => $this->name,
-            'arguments' => $arguments,
+            'arguments' => $arguments ?? 'null',
             'toolSchema' => $this->schema,
             'toolDescription' => $this->description,
             'idempotent' => $this->idempotent ?: null,
             'clientExecuted' => $this->isClientExecuted() ?: null,
         ]);
-        $input = Json::toArray($call['arguments']);
+        $input = $this->input($call['arguments']);
         [$isNeeded, $why] = $this->judged($input, $context);
         if ($isNeeded) {
             $call['needsApproval'] = true;
@@ -76,7 +77,27 @@ final class Tool
         if ($this->execute === null) {
             throw new InvalidArgumentException("The tool {$this->name} is executed by the user's client.");
         }
-        return ($this->execute)(Json::toArray($arguments), $execution);
+        return ($this->execute)($this->input($arguments), $execution);
+    }
+
+    /**
+     * Returns the arguments as an array with names.
+     *
+     * Attack: PHP makes an integer of the name "0", and `$tool->use(...$input)` hands it over by its place. A condition about
+     * `$input['path']` never sees it.
+     *
+     * @return array<string, mixed>
+     */
+    private function input(object $arguments): array
+    {
+        $input = Json::toArray($arguments);
+        foreach (array_filter(array_keys($input), is_int(...)) as $name) {
+            if (!Call::isNamed((string) $name, $this->schema)) {
+                $why = 'PHP would hand it to a function by its place. Put it into the `properties` of the schema, if the tool knows it.';
+                throw new InvalidArgumentException("arguments: the name \"$name\" is a number. $why");
+            }
+        }
+        return $input;
     }
 
     /**

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Countersign;
 
+use InvalidArgumentException;
+
 /**
  * Runs the calls that agents of the tenant requested for these tools: a process beside the web server. Its client has a token of the
  * role resolver.
@@ -53,10 +55,13 @@ final class Worker
         if (($call->clientExecuted ?? false) || isset($call->unreadable)) {
             return false;
         }
-        $isAsked = fn (object $arguments) => !Runner::isUnasked(
-            $tool->call($arguments, new ApprovalContext($call->runId, $call->toolCallId)),
-            $call,
-        );
+        $isAsked = function (object $arguments) use ($tool, $call): bool {
+            try {
+                return !Runner::isUnasked($tool->call($arguments, new ApprovalContext($call->runId, $call->toolCallId)), $call);
+            } catch (InvalidArgumentException) {
+                return true; // `Tool::run` refuses these arguments, and the call ends with the reason.
+            }
+        };
         // A list masks sensitive values; the claim has them, and the digest binds them.
         $own = ['toolCallId' => $call->toolCallId, 'toolName' => $tool->name];
         return $isAsked($call->arguments) && $this->runner->hasRun($own, $call, $tool, $isAsked);

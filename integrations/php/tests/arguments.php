@@ -1,0 +1,78 @@
+<?php
+
+// What a model may send in place of arguments, and a wait for another process. Against a real server, with the variables of server.php.
+
+use Countersign\{ApprovalResponse, Client, FrontEnd, Gate, Tool, Worker};
+
+require_once __DIR__ . '/../examples/adapter.php';
+
+$client = new Client(getenv('URL'), getenv('AGENT_TOKEN'), getenv('WORKER_TOKEN'));
+$kim = (new FrontEnd(getenv('URL'), getenv('DESK_TOKEN')))->as(id: 'kim', groups: ['support']);
+$run = fn () => 'php-' . bin2hex(random_bytes(6));
+/** A tool as that of instructor-php. */
+$source = new class () {
+    public array $ran = [];
+
+    public function name(): string
+    {
+        return 'write_file';
+    }
+
+    public function use(string $path = '/tmp/x', string $content = ''): string
+    {
+        $this->ran[] = $path;
+        return "wrote $path";
+    }
+
+    public function needsApproval(): callable
+    {
+        return fn (array $input): bool => str_starts_with($input['path'] ?? '', '/etc/');
+    }
+
+    public function approvalPrompt(array $input): string
+    {
+        return "Write {$input['path']}";
+    }
+};
+
+test('a name that PHP would hand over by its place is refused, and so are arguments that are no object', function () use ($client, $kim, $run, $source) {
+    $strings = ['path' => ['type' => 'string'], 'content' => ['type' => 'string']];
+    $tools = [
+        new Tool('spread', fn (array $input) => $source->use(...$input), $source->needsApproval()),
+        new Tool('numbers', fn (array $input) => array_keys($input), schema: ['type' => 'object', 'properties' => ['0' => ['type' => 'string']], 'patternProperties' => ['^7.$' => []]]),
+        new Tool('asked', fn (array $input) => $source->use(...$input), true),
+        gated($source, ['type' => 'object', 'properties' => $strings]),
+    ];
+    $asked = [
+        ['spread', '{"0":"/etc/shadow"}'],
+        ['spread', ['5' => '/etc/shadow', '9' => 'root']],
+        ['spread', '{"path":"/tmp/a","-1":"/etc/shadow"}'],
+        ['spread', '["/etc/shadow"]'],
+        ['spread', null],
+        ['spread', 5],
+        ['spread', true],
+        ['write_file', '{"0":"/etc/shadow"}'],
+        ['write_file', '{"path":"/tmp/a","mode":"0777"}'],
+        ['numbers', '{"1":"a"}'],
+        ['numbers', '{"0":"a","77":"b"}'],
+        ['write_file', '{"path":"/tmp/a"}'],
+        ['spread', '{"path":"/tmp/b"}'],
+        ['asked', '{"path":"/tmp/c"}'],
+    ];
+    $calls = array_map(fn (int $n, array $one) => ['toolCallId' => "c$n", 'toolName' => $one[0], 'arguments' => $one[1]], array_keys($asked), $asked);
+    $calls[] = ['toolCallId' => 'c14', 'toolName' => 'spread'];
+    $gate = new Gate($client, 'php-agent', $tools);
+    $step = $gate->step($runId = $run(), $calls);
+    $results = $step->results();
+    foreach ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 14] as $n) {
+        same(["c$n", 'failed'], ["c$n", $results["c$n"]->status]);
+    }
+    same(1, preg_match('/arguments: .*"0".*by its place/', $results['c0']->text));
+    same([[0, 77], 'wrote /tmp/a', 'wrote /tmp/b'], [$results['c10']->output, $results['c11']->output, $results['c12']->output]);
+    // A person's edit, and a call of another process, end alike.
+    $kim->respond(ApprovalResponse::to($step->pendingApprovals()[0], true, editedArgs: '{"0":"/etc/shadow"}'));
+    same('failed', $gate->resume($step)->results()['c13']->status);
+    $client->request($runId, [['toolCallId' => 'w1', 'toolName' => 'spread', 'arguments' => '{"0":"/etc/shadow"}']], ['agentId' => 'php-agent']);
+    same(1, (new Worker(new Client(getenv('URL'), getenv('WORKER_TOKEN')), $tools, 'php-agent'))->work());
+    same(['/tmp/a', '/tmp/b'], $source->ran);
+});
