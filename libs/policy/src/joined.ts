@@ -1,5 +1,6 @@
 import { decisionTypes, ruledBatches } from '@countersign/contracts';
-import type { Assurance, DurationMs, Requirement, Stage } from '@countersign/contracts';
+import type { Assurance, BusinessHours, DurationMs, Requirement } from '@countersign/contracts';
+import { stagesOf } from './joined-stages.js';
 import type { Asked } from './rule.js';
 
 /**
@@ -9,8 +10,8 @@ import type { Asked } from './rule.js';
 export function joined(one: Asked, other: Asked): Asked {
   const [a, b] = [one.requirement, other.requirement];
   const requirement: Requirement = {
-    ...b,
     ...endOf(a, b),
+    remindersMs: b.remindersMs,
     stages: stagesOf(a.stages, b.stages),
     fourEyes: a.fourEyes || b.fourEyes,
     allowedDecisions: decisionTypes.filter(
@@ -40,38 +41,43 @@ function batchOf(...both: readonly Requirement[]): Pick<Requirement, 'batch'> {
   return batch === undefined ? {} : { batch };
 }
 
-/** The stages of both; one that another implies is not asked twice. */
-function stagesOf(one: readonly Stage[], other: readonly Stage[]): Stage[] {
-  const left = one.filter((stage) => !other.some((stricter) => isImplied(stage, stricter)));
-  const right = other.filter((stage) => !left.some((stricter) => isImplied(stage, stricter)));
-  return [...left, ...right];
-}
-
-/** Returns whether the people who satisfy the stricter stage satisfy the other one as well, and as few can deny it. */
-function isImplied({ mode, approve, deny, groups }: Stage, stricter: Stage): boolean {
-  if (deny < stricter.deny) return false;
-  if (mode === 'all-of') {
-    return stricter.mode === 'all-of' && groups?.every((group) => stricter.groups?.includes(group) === true) === true;
-  }
-  const isWithin = groups === null || stricter.groups?.every((group) => groups.includes(group)) === true;
-  return isWithin && approve <= stricter.approve;
-}
-
-type End = Pick<Requirement, 'onTimeout' | 'escalation' | 'expiresInMs'>;
+type Time = Pick<Requirement, 'expiresInMs' | 'businessHours'>;
+type End = Time & Pick<Requirement, 'onTimeout' | 'escalation'>;
 
 function endOf(one: Requirement, other: Requirement): End {
-  const expiresInMs = shorter(one.expiresInMs, other.expiresInMs);
+  const { onTimeout, escalation } = one;
   const isSame =
-    one.onTimeout === other.onTimeout &&
-    (one.onTimeout !== 'escalate' || isSameJson(one.escalation, other.escalation)) &&
-    // Silence that counts business hours takes longer.
-    (one.onTimeout !== 'allow' || isSameJson(one.businessHours, other.businessHours));
+    onTimeout === other.onTimeout &&
+    (onTimeout !== 'escalate' || isSameJson(escalation, other.escalation)) &&
+    // Silence, and the people who are asked then, come later where business hours count. Nothing comes of `hold`.
+    (onTimeout === 'hold' || hasSameHours(one, other));
   // Silence approves after the longer time, and an escalation comes after it: both give people their whole time.
-  if (isSame && one.onTimeout !== 'deny') {
-    const { onTimeout, escalation } = one;
-    return { onTimeout, escalation, expiresInMs: longer(one.expiresInMs, other.expiresInMs) };
+  if (isSame && onTimeout !== 'deny') {
+    const expiresInMs = longer(one.expiresInMs, other.expiresInMs);
+    return { onTimeout, escalation, ...timeOf(expiresInMs, one.businessHours ?? other.businessHours) };
   }
-  return { onTimeout: 'deny', escalation: [], expiresInMs };
+  return { onTimeout: 'deny', escalation: [], ...sooner(one, other) };
+}
+
+/**
+ * The time of a denial that is no later than either end. A requirement has one set of business hours, so where they differ the
+ * shorter time counts at any hour.
+ */
+function sooner(one: Time, other: Time): Time {
+  if (!hasSameHours(one, other)) {
+    if (other.expiresInMs === 'never') return timeOf(one.expiresInMs, one.businessHours);
+    if (one.expiresInMs === 'never') return timeOf(other.expiresInMs, other.businessHours);
+    return timeOf(shorter(one.expiresInMs, other.expiresInMs));
+  }
+  return timeOf(shorter(one.expiresInMs, other.expiresInMs), one.businessHours);
+}
+
+function timeOf(expiresInMs: DurationMs, businessHours?: BusinessHours): Time {
+  return { expiresInMs, ...(businessHours !== undefined && { businessHours }) };
+}
+
+function hasSameHours({ businessHours: one }: Time, { businessHours: other }: Time): boolean {
+  return isSameJson(one, other);
 }
 
 function isSameJson(one: unknown, other: unknown): boolean {

@@ -44,7 +44,7 @@ function isWithin(ms: Requirement['expiresInMs'], { expiresInMs }: Requirement):
 export function lessThan(recorded: Requirement, { requirement, isExpirySet }: Asked): keyof Requirement | undefined {
   const permitted = permittedBy(requirement);
   const shortfalls: Readonly<Partial<Record<keyof Requirement, boolean>>> = {
-    stages: !requirement.stages.every((stage) => recorded.stages.some((one) => includesStage(one, stage))),
+    stages: !includesStages(recorded.stages, requirement.stages),
     fourEyes: requirement.fourEyes && !recorded.fourEyes,
     allowedDecisions: !recorded.allowedDecisions.every((one) => permitted.has(one)),
     requireReason: !requirement.requireReason.every((one) => recorded.requireReason.includes(one)),
@@ -64,21 +64,44 @@ function endsLess(recorded: Requirement, requirement: Requirement, isExpirySet: 
   const [time, ruled] = [msOf(recorded.expiresInMs), msOf(requirement.expiresInMs)];
   // Two rules with another end have the longer time of both, also where a third one makes that end a denial.
   const isBounded = isExpirySet && requirement.onTimeout === 'deny';
-  if (recorded.onTimeout === 'deny') return { expiresInMs: isBounded && time > ruled };
+  const hasSameHours = isSame(recorded.businessHours, requirement.businessHours);
+  if (recorded.onTimeout === 'deny') {
+    const isLater = ruled < Infinity && recorded.businessHours !== undefined && !hasSameHours;
+    return { expiresInMs: isBounded && time > ruled, businessHours: isBounded && isLater };
+  }
   return {
     onTimeout: recorded.onTimeout !== requirement.onTimeout,
     escalation: !isSame(recorded.escalation, requirement.escalation),
     expiresInMs: time < ruled,
-    // Silence must not approve while people are away.
-    businessHours: recorded.onTimeout === 'allow' && !isSame(recorded.businessHours, requirement.businessHours),
+    // Silence must not approve, and nobody else be asked, while people are away.
+    businessHours: recorded.onTimeout !== 'hold' && !hasSameHours,
   };
+}
+
+/** Returns whether each of these stages is included in a stage of its own: a person's vote counts in one stage. Augmenting paths. */
+function includesStages(recorded: readonly Stage[], asked: readonly Stage[]): boolean {
+  const heldBy = new Map<number, Stage>();
+  const place = (stage: Stage, tried: Set<number>): boolean =>
+    recorded.some((one, index) => {
+      if (tried.has(index) || !includesStage(one, stage)) return false;
+      tried.add(index);
+      const taken = heldBy.get(index);
+      if (taken !== undefined && !place(taken, tried)) return false;
+      heldBy.set(index, stage);
+      return true;
+    });
+  return asked.every((stage) => place(stage, new Set()));
 }
 
 /** Returns whether the people who satisfy one stage satisfy the other one as well, and as few can deny it. */
 function includesStage(one: Stage, other: Stage): boolean {
   if (one.deny > other.deny) return false;
   if (other.mode === 'all-of') return one.mode === 'all-of' && hasAll(one.groups, other.groups);
-  return one.approve >= other.approve && (other.groups === null || hasAll(other.groups, one.groups));
+  return peopleOf(one) >= other.approve && (other.groups === null || hasAll(other.groups, one.groups));
+}
+
+function peopleOf({ mode, approve, groups }: Stage): number {
+  return mode === 'all-of' && groups !== null ? groups.length : approve;
 }
 
 function hasAll(groups: Stage['groups'], wanted: Stage['groups']): boolean {

@@ -28,6 +28,14 @@ const quietAtNight = rule(
   { require: { onTimeout: 'allow', allowOnTimeout: 'i-understand', businessHours } },
   { when: 'args.amount > 50' },
 );
+const doubtful = { when: 'args.amount > 50' };
+const upAtDay = rule(
+  'up',
+  { require: { onTimeout: 'escalate', escalation: [{ to: ['boss'], expiresIn: '1s' }], businessHours } },
+  doubtful,
+);
+const soon = rule('soon', { require: { expiresIn: '1h' } }, doubtful);
+const twoStages = rule('both', { require: { stages: [{ anyOf: ['ops', 'sec'] }, { anyOf: ['sec'] }] } }, doubtful);
 
 describe('a lie about a verdict is found', () => {
   it.each<[string, Story, string]>([
@@ -170,6 +178,28 @@ describe('a lie about a verdict is found', () => {
       'silence approves while people are away, where other rules may count too',
       asked(under([quietAtNight, pays]), 'quiet', { onTimeout: 'allow' }),
       'businessHours',
+    ],
+    [
+      'others are asked while people are away, where other rules may count too',
+      asked(under([upAtDay, pays]), 'up', { onTimeout: 'escalate', escalation: [{ to: ['boss'], expiresInMs: 1000 }] }),
+      'businessHours',
+    ],
+    [
+      'a denial waits for the hours of another rule',
+      asked(under([soon, pays]), 'soon', { businessHours: { ...businessHours, days: ['mon'] } }),
+      'businessHours',
+    ],
+    [
+      'one stage stands for two, where other rules may count too',
+      asked(under([twoStages, pays]), 'both', { stages: [{ mode: 'quorum', approve: 1, deny: 1, groups: ['sec'] }] }),
+      'stages',
+    ],
+    [
+      'a stage of one person of each group claims more people than it has',
+      asked(under([rule('three', { require: { quorum: { approve: 3 } } }, doubtful), pays]), 'three', {
+        stages: [{ mode: 'all-of', approve: 3, deny: 1, groups: ['ops'] }],
+      }),
+      'stages',
     ],
     [
       'a call of no step is asked about by a rule of another one',
