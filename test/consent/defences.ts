@@ -147,7 +147,7 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
     case 'voters-now':
       return [command.type === 'RespondToApproval' ? withoutVoters(command) : command, state];
     case 'seen-turns':
-      return [command.type === 'TakeTurn' ? { ...command, round: nextRound(state) } : command, state];
+      return [command.type === 'TakeTurn' ? atAnyPlace(command, state) : command, state];
     case 'judged-at-turn':
       return [command.type === 'TakeTurn' ? asRecorded(command, state) : command, state];
     case 'approved-output':
@@ -157,6 +157,12 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
     default:
       return [command, state];
   }
+}
+
+/** As if the place that was seen were always the place of now, where nothing forbids what was recorded. */
+function atAnyPlace(command: TakeTurn, state: ToolCall): TakeTurn {
+  const judgement = state.verdict === null ? null : ({ outcome: 'allow', verdict: state.verdict } as const);
+  return { ...command, round: nextRound(state), judgement: command.judgement ?? judgement };
 }
 
 /** As if the policy allowed every call at its turn. */
