@@ -5,7 +5,7 @@
 
 declare(strict_types=1);
 
-use Countersign\{Client, Gate, Json, Tool};
+use Countersign\{Client, Gate, Json, StopReason, Tool};
 
 require_once __DIR__ . '/../autoload.php';
 
@@ -41,7 +41,12 @@ try {
                 $told[$call->toolCallId] = Json::encode($body('lookup', $call->toolCallId, $call->arguments));
             }
         }
-        foreach ($gate->step($start->runId, array_map(get_object_vars(...), $gated))->results() as $id => $result) {
+        $step = $gate->step($start->runId, array_map(get_object_vars(...), $gated));
+        while ($step->stopReason() === StopReason::Executing) {
+            usleep(200_000); // another process runs it, or was killed in it
+            $step = $gate->resume($step);
+        }
+        foreach ($step->results() as $id => $result) {
             $told[$id] = $result->text;
         }
         foreach ($turn as $call) {

@@ -6,7 +6,7 @@
 declare(strict_types=1);
 
 use Countersign\{ApprovalResponse, Client, FrontEnd, Gate, Tool};
-use Countersign\Exception\CountersignException;
+use Countersign\Exception\{ConflictException, CountersignException, InvalidRequestException};
 
 require is_file('vendor/autoload.php') ? 'vendor/autoload.php' : __DIR__ . '/../autoload.php';
 
@@ -16,7 +16,30 @@ if (!isset($_SESSION['user'], $_SESSION['conversation']) || ($_SERVER['CONTENT_T
     http_response_code(403); // nobody is signed in, or it may be the form of another site
     exit;
 }
+[$user, $conversation] = [(string) $_SESSION['user'], (string) $_SESSION['conversation']];
+session_write_close(); // a tool may take long, and the user has other pages
 $messages = json_decode(file_get_contents('php://input'), true);
+
+// A browser may send anything.
+$isText = fn (mixed $value) => is_string($value) && $value !== '';
+$isTextOrNone = fn (mixed $value) => $value === null || is_string($value);
+$areAll = fn (mixed $list, callable $isRight) => is_array($list) && array_is_list($list)
+    && array_filter($list, fn (mixed $one) => !is_array($one) || !$isRight($one)) === [];
+$isAnswer = fn (array $one) => $isText($one['approvalId'] ?? null) && $isTextOrNone($one['reason'] ?? null) && $isTextOrNone($one['digest'] ?? null);
+$isMessage = fn (array $one) => $isText($one['role'] ?? null)
+    && (!isset($one['toolCalls']) || $isText($one['id'] ?? null))
+    && $areAll($one['toolCalls'] ?? [], fn (array $call) => $isText($call['name'] ?? null))
+    && $areAll($one['toolApprovalResponses'] ?? [], $isAnswer)
+    && $areAll($one['toolResults'] ?? [], fn (array $result) => $isText($result['toolCallId'] ?? null));
+if (!$areAll($messages, $isMessage)) {
+    http_response_code(400);
+    exit;
+}
+set_exception_handler(function (Throwable $error): void {
+    error_log((string) $error);
+    // Such as another call under the number of a recorded one.
+    http_response_code($error instanceof ConflictException || $error instanceof InvalidRequestException ? 400 : 500);
+});
 
 $url = getenv('COUNTERSIGN_URL') ?: 'http://127.0.0.1:7400';
 $client = new Client($url, getenv('COUNTERSIGN_TOKEN'), getenv('COUNTERSIGN_RESOLVER_TOKEN'));
@@ -25,7 +48,7 @@ $gate = new Gate($client, agentId: 'support-desk', tools: [
         'transfer',
         fn (array $args) => "sent {$args['amount']}",
         needsApproval: fn (array $args) => $args['amount'] > 1000, // ->requiresApproval(fn (array $args): bool => …)
-        schema: ['type' => 'object', 'properties' => ['amount' => ['type' => 'number']], 'required' => ['amount']],
+        schema: ['type' => 'object', 'properties' => ['amount' => ['type' => 'number']], 'required' => ['amount'], 'additionalProperties' => false],
     ),
     new Tool('get_location', null), // ->clientExecuted()
 ]);
@@ -35,26 +58,53 @@ $turn = array_key_last(array_filter($messages, fn (array $message) => $message['
 $calls = [];
 foreach ($messages[$turn]['toolCalls'] ?? [] as $number => $call) {
     $id = "{$messages[$turn]['id']}/$number"; // stays the same when older messages are cut
-    $calls[] = ['toolCallId' => $id, 'toolName' => $call['name'], 'arguments' => $call['arguments']];
+    $calls[] = ['toolCallId' => $id, 'toolName' => $call['name'], 'arguments' => $call['arguments'] ?? null];
 }
-$step = $gate->step($_SESSION['conversation'], $calls);
+$step = $gate->request($conversation, $calls); // runs nothing before the answers are read
 
 // Phase 2: the next message has the user's answers, and the outputs of the calls that the page executed.
-$refused = [];
-if ($turn !== array_key_last($messages)) {
-    $sent = end($messages) + ['toolApprovalResponses' => [], 'toolResults' => []];
-    $answers = array_column($sent['toolApprovalResponses'], null, 'approvalId');
-    $person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $_SESSION['user'], groups: ['support']);
-    foreach ($step->pendingApprovals() as $request) {
-        $answer = $answers[$request->approvalId] ?? null;
-        try {
-            $answer === null
-                ? $client->cancel($request->callId, 'the user did not respond, so it counts as denied')
-                : $person->respond(new ApprovalResponse($request->approvalId, ($answer['approved'] ?? false) === true, $answer['reason'] ?? null, digest: $answer['digest'] ?? ''));
-        } catch (CountersignException $error) {
-            $refused[$request->approvalId] = $error->problem; // such as `already-resolved`: another person was faster
+$sent = array_filter($turn === array_key_last($messages) ? [] : end($messages)) + ['toolApprovalResponses' => [], 'toolResults' => []];
+$answers = array_column($sent['toolApprovalResponses'], null, 'approvalId');
+$refused = array_map(fn () => ['problem' => 'not-found'], $answers); // of no call of this message
+$person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $user, groups: ['chat']);
+$cancel = function (string $callId, string $why) use ($client): void {
+    try {
+        $client->cancel($callId, $why);
+    } catch (ConflictException) {
+        // It runs or has ended: the result says how.
+    }
+};
+foreach (array_filter($step->recorded, fn (object $call) => isset($call->approval)) as $call) {
+    $approvalId = $call->approval->approvalId;
+    $answer = $answers[$approvalId] ?? null;
+    unset($refused[$approvalId]);
+    if ($answer === null) {
+        if ($turn !== array_key_last($messages) && $call->state === 'awaiting_approval') {
+            $cancel($call->callId, 'the user did not respond, so it counts as denied');
+        }
+        continue;
+    }
+    $isApproved = ($answer['approved'] ?? false) === true;
+    // An approval is of what the page showed. A denial needs no digest.
+    $response = new ApprovalResponse($approvalId, $isApproved, $answer['reason'] ?? null, digest: $answer['digest'] ?? ($isApproved ? '' : null));
+    try {
+        // The key is that of the answer: a second tab, or a request that is sent again, is the same answer.
+        $person->respond($response, hash('sha256', "$conversation\n" . json_encode($response->body())));
+    } catch (CountersignException $error) {
+        // Such as `already-resolved`: `by` was faster.
+        $refused[$approvalId] = ['problem' => $error->problem, 'by' => $error->body->respondedBy ?? null];
+        if (!$isApproved && $error->problem === 'already-resolved') {
+            $cancel($call->callId, 'the user said no');
         }
     }
+}
+foreach ($step->clientCalls() as $call) {
+    if (($sent['role'] ?? '') === 'user' && !in_array($call->toolCallId, array_column($sent['toolResults'], 'toolCallId'), true)) {
+        $cancel($call->callId, 'the user went on without it');
+    }
+}
+$step = $gate->resume($step); // runs what may run now
+if ($sent['toolResults'] !== []) {
     $step = $gate->submitOutputs(
         $step,
         array_column($sent['toolResults'], 'result', 'toolCallId'),

@@ -47,7 +47,7 @@ final class Gate
      *
      * @param list<array{toolCallId: string, toolName: string, arguments: array<mixed>|object|string}> $calls arguments may be the JSON
      *   text of the model, which keeps `{}` and `[]` apart. A call whose arguments are missing, or no object with names, gets a failed result
-     * @param int $waitMs how long to wait for people, and for another process that runs a call
+     * @param int $waitMs how long to wait for people, and for another process that runs a call. 0: not at all
      * @param array<string, mixed> $batch `batchId`, `batchMode` (`independent`, `all-or-nothing` or `sequential`)
      * @param mixed $state and `$messages` are for `needsApproval`
      */
@@ -59,6 +59,18 @@ final class Gate
         mixed $state = null,
         array $messages = [],
     ): Step {
+        return $this->finished($this->request($runId, $calls, $batch, $state, $messages), $waitMs);
+    }
+
+    /**
+     * Requests the calls like `step`, and runs none: not even those that may run. `resume` does. Read the answers of a user in between,
+     * so that a denial comes before the run of what another person has approved.
+     *
+     * @param list<array{toolCallId: string, toolName: string, arguments: array<mixed>|object|string}> $calls
+     * @param array<string, mixed> $batch
+     */
+    public function request(string $runId, array $calls, array $batch = [], mixed $state = null, array $messages = []): Step
+    {
         [$asked, $refused] = [[], []];
         foreach ($calls as $call) {
             $id = $call['toolCallId'];
@@ -78,8 +90,8 @@ final class Gate
             throw new InvalidArgumentException(reset($refused)->text);
         }
         $this->proveMayClaim();
-        [$asked, $calls, $more] = $this->request($runId, $asked, $batch);
-        return $this->finished(new Step($runId, $this->agentId, $asked, self::byId($calls), $refused + $more, $order), $waitMs);
+        [$asked, $calls, $more] = $this->recorded($runId, $asked, $batch);
+        return new Step($runId, $this->agentId, $asked, self::byId($calls), $refused + $more, $order);
     }
 
     /**
@@ -104,7 +116,7 @@ final class Gate
      * are taken, and the first output of each: a browser may send anything, and send it twice.
      *
      * @param array<string, mixed> $outputs by toolCallId
-     * @param array<string, string> $errors why the client could not execute a call, by toolCallId
+     * @param array<string, mixed> $errors why the client could not execute a call, by toolCallId: a text; anything else is recorded as JSON
      */
     public function submitOutputs(Step $step, array $outputs, array $errors = []): Step
     {
@@ -114,7 +126,7 @@ final class Gate
                 if (array_key_exists($id, $outputs)) {
                     $this->client->submitOutput($call->callId, $outputs[$id]);
                 } elseif (isset($errors[$id])) {
-                    $this->client->submitError($call->callId, $errors[$id]);
+                    $this->client->submitError($call->callId, is_string($errors[$id]) ? $errors[$id] : Json::encode($errors[$id]));
                 }
             } catch (ConflictException $error) {
                 // It has an output or was cancelled since the step was read.
@@ -159,7 +171,7 @@ final class Gate
      *
      * @return array{list<array<string, mixed>>, list<object>, array<string, Result>}
      */
-    private function request(string $runId, array $asked, array $batch): array
+    private function recorded(string $runId, array $asked, array $batch): array
     {
         if ($asked === []) {
             return [[], [], []];
@@ -173,7 +185,7 @@ final class Gate
             }
         }
         $rest = array_values(array_filter($asked, fn (array $call) => !isset($refused[$call['toolCallId']])));
-        [$taken, $calls, $more] = $this->request($runId, $rest, $batch);
+        [$taken, $calls, $more] = $this->recorded($runId, $rest, $batch);
         return [$taken, $calls, $refused + $more];
     }
 

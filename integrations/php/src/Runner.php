@@ -29,14 +29,12 @@ final class Runner
     }
 
     /**
-     * Returns the call once it is settled, or as it is when people have not decided by the end of the wait. Waits for another process
-     * that runs it for as long as its lease can last after that.
+     * Returns the call once it is settled, or as it is at the end of the wait: people have not decided, or another process runs it.
      *
      * @param array<string, mixed> $asked
      */
     public function finish(array $asked, object $call, Tool $tool, int $endsAt): object
     {
-        $executingUntil = $endsAt + 1_000_000 * ($this->leaseMs + self::LOOK_MS);
         while (!Call::isSettled($call)) {
             $leftMs = (int) max(0, ($endsAt - hrtime(true)) / 1_000_000);
             if (self::isUnasked($asked, $call)) {
@@ -56,11 +54,11 @@ final class Runner
                 if (in_array($call->state, ['allowed', 'approved'], true)) {
                     return $call;
                 }
-            } elseif (hrtime(true) >= $executingUntil) {
+            } elseif ($leftMs === 0) {
                 return $call;
             } else {
                 // Looked at again now and then: an idempotent call whose worker is gone can be claimed once more.
-                $call = $this->client->toolCall($call->callId, 'settled', self::LOOK_MS);
+                $call = $this->client->toolCall($call->callId, 'settled', min($leftMs, self::LOOK_MS));
             }
         }
         return $call;

@@ -2,7 +2,7 @@
 
 // What a model may send in place of arguments, and a wait for another process. Against a real server, with the variables of server.php.
 
-use Countersign\{ApprovalResponse, Client, FrontEnd, Gate, Tool, Worker};
+use Countersign\{ApprovalResponse, Client, FrontEnd, Gate, StopReason, Tool, Worker};
 
 require_once __DIR__ . '/../examples/adapter.php';
 
@@ -75,4 +75,19 @@ test('a name that PHP would hand over by its place is refused, and so are argume
     $client->request($runId, [['toolCallId' => 'w1', 'toolName' => 'spread', 'arguments' => '{"0":"/etc/shadow"}']], ['agentId' => 'php-agent']);
     same(1, (new Worker(new Client(getenv('URL'), getenv('WORKER_TOKEN')), $tools, 'php-agent'))->work());
     same(['/tmp/a', '/tmp/b'], $source->ran);
+});
+
+test('a request does not wait for another process that runs a call', function () use ($client, $run) {
+    $gate = new Gate($client, 'php-agent', [new Tool('slow', fn () => 'done')], leaseMs: 1000);
+    $calls = [['toolCallId' => 'c1', 'toolName' => 'slow', 'arguments' => []]];
+    $step = $gate->request($runId = $run(), $calls);
+    same('allowed', $step->recorded['c1']->state);
+    $claim = $client->claim($step->recorded['c1']->callId, 'another process', 3000);
+    $startedAt = hrtime(true);
+    foreach ([$gate->step($runId, $calls), $gate->resume($step)] as $now) {
+        same(StopReason::Executing, $now->stopReason());
+    }
+    same(true, hrtime(true) - $startedAt < 2e9);
+    $client->report($step->recorded['c1']->callId, ['attempt' => $claim->attempt, 'status' => 'succeeded', 'output' => 'done there']);
+    same('done there', $gate->resume($step)->results()['c1']->text);
 });

@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
@@ -9,10 +8,10 @@ import { Webhook } from 'standardwebhooks';
 import { missing } from '../../../test/clients/tools.ts';
 import { freePort } from '../../../test/ports.ts';
 import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../../test/process/harness/cleanup.js';
-import { install, type Installation } from '../../../test/process/harness/standalone.js';
 import { eventually } from '../../../test/process/harness/wait.js';
 import { agents } from './agents.ts';
 import { trySuite } from './kit-suite.ts';
+import { installDesk, openChat } from './php-desk.ts';
 
 jest.setTimeout(300_000);
 
@@ -31,71 +30,6 @@ async function runPhp(args: readonly string[], env: Readonly<Record<string, stri
     const { message, stdout = '' } = error as Error & { readonly stdout?: string };
     throw new Error(`${message}\n${stdout}`, { cause: error });
   }
-}
-
-const policy = `version: 1
-rules: [{ id: refunds, match: { tools: [refund] }, then: { require: { quorum: { approve: 2, of: [support, ops] } } } }]
-`;
-
-/** A server with an agent, a worker, and a front end in PHP. */
-async function installDesk(): Promise<Installation> {
-  const place = temporaryFolder();
-  const entry = (principal: string, roles: readonly string[], more = {}) => ({
-    token: `${principal}-token`,
-    principal,
-    roles,
-    ...more,
-  });
-  const tokens = [
-    entry('agent', ['agent'], { agentIds: ['*'] }),
-    entry('me', ['approver']),
-    entry('worker', ['resolver']),
-    entry('support-desk', ['agent', 'front-end'], { people: { groups: ['support', 'ops'] } }),
-  ];
-  mkdirSync(join(place, 'data'), { mode: 0o700 });
-  writeFileSync(join(place, 'data', 'tokens.json'), JSON.stringify(tokens), { mode: 0o600 });
-  writeFileSync(join(place, 'policy.yaml'), policy);
-  return install({ COUNTERSIGN_POLICY: join(place, 'policy.yaml') }, place);
-}
-
-interface Phase {
-  readonly toolApprovalRequests: readonly {
-    readonly approvalId: string;
-    readonly digest: string;
-    readonly text: string;
-  }[];
-  readonly toolResults: object;
-}
-
-/** Serves the page of the chat, to two users who are signed in. */
-async function openChat(env: Readonly<Record<string, string>>) {
-  const [port, sessions, conversation] = [await freePort(), temporaryFolder(), randomUUID()];
-  for (const user of ['kim', 'lou']) {
-    const values = { user, conversation: `${user}-${conversation}` };
-    const session = Object.entries(values).map(([name, value]) => `${name}|s:${String(value.length)}:"${value}";`);
-    writeFileSync(join(sessions, `sess_${user}`), session.join(''));
-  }
-  const address = `127.0.0.1:${String(port)}`;
-  const settings = ['-d', `session.save_path=${sessions}`];
-  const server = spawn('php', [...settings, '-S', address, join(folder, 'examples', 'chat.php')], {
-    env: { ...process.env, ...env },
-    stdio: 'ignore',
-  });
-  onCleanup(() => void server.kill('SIGKILL'));
-  const send = (body: unknown, headers: Readonly<Record<string, string>>) =>
-    fetch(`http://${address}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', cookie: 'PHPSESSID=kim', ...headers },
-      body: JSON.stringify(body),
-    });
-  await eventually('the page', () => send([], { cookie: '' }).catch(() => undefined));
-  return {
-    statusOf: async (headers: Readonly<Record<string, string>>) => (await send([], headers)).status,
-    post: async (messages: readonly object[], user = 'kim') => {
-      const answer = await send(messages, { cookie: `PHPSESSID=${user}` });
-      return (await answer.json()) as Phase;
-    },
-  };
 }
 
 if (missing(['PHP with Guzzle']).length === 0) {
@@ -121,7 +55,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
     ['JSON of PHP is that of the ledger, and a claim of anything but what was approved is refused', 'json.php', 8],
     ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 10],
     ['a real server asks people, and each call runs once', 'server.php', 18],
-    ['a tool gets its arguments by name alone, and a call without them fails by itself', 'arguments.php', 1],
+    ['a tool gets its arguments by name alone, and a call without them fails by itself', 'arguments.php', 2],
   ])('%s', async (_, file, count) => {
     const printed = await runPhp([join(folder, 'tests', 'run.php'), join(folder, 'tests', file)], env);
     expect(printed).toBe(`${String(count)} passed, 0 failed\n`);
@@ -190,7 +124,11 @@ if (missing(['PHP with Guzzle']).length === 0) {
       ],
       'lou',
     );
-    expect(lou).toMatchObject({ refused: {}, toolResults: { 'msg_1/0': 'sent 5' }, stopReason: null });
+    expect(lou).toMatchObject({
+      refused: { [asked!.approvalId]: { problem: 'not-found' } },
+      toolResults: { 'msg_1/0': 'sent 5' },
+      stopReason: null,
+    });
 
     const forged = [
       { ...answer, digest: undefined },
@@ -198,7 +136,10 @@ if (missing(['PHP with Guzzle']).length === 0) {
     ];
     expect(await phase({ role: 'tool', toolApprovalResponses: forged })).toMatchObject({
       toolApprovalRequests: [asked, other],
-      refused: { [asked!.approvalId]: 'invalid-request', [other!.approvalId]: 'digest-mismatch' },
+      refused: {
+        [asked!.approvalId]: { problem: 'invalid-request' },
+        [other!.approvalId]: { problem: 'digest-mismatch' },
+      },
     });
     const toolResults = [
       { toolCallId: 'msg_1/3', result: 'Bern' },
@@ -231,6 +172,58 @@ if (missing(['PHP with Guzzle']).length === 0) {
       'msg_2/0': 'sent 5000',
       'msg_2/1': 'The call was cancelled before it ran: the user did not respond, so it counts as denied',
     });
+  });
+
+  it('in the chat of the guide the user\'s "no" wins before the tool runs, and only the chat may answer', async () => {
+    const chat = await openChat(env);
+    const toolCalls = [
+      { name: 'transfer', arguments: { amount: 7000 } },
+      { name: 'transfer', arguments: { amount: 8000 } },
+      { name: 'get_location', arguments: {} },
+      { name: 'transfer' },
+    ];
+    const assistant = { role: 'assistant', id: 'msg_3', toolCalls };
+    const { toolApprovalRequests } = await chat.post([assistant]);
+    const [first, second] = toolApprovalRequests;
+    const approve = async (person: string, group: string) => {
+      const answer = await fetch(`${env['URL'] ?? ''}/v1/approvals/${first?.approvalId ?? ''}/responses`, {
+        method: 'POST',
+        headers: {
+          ...{ authorization: 'Bearer support-desk-token', 'content-type': 'application/json' },
+          ...{ 'countersign-person': person, 'countersign-person-groups': group },
+        },
+        body: JSON.stringify({ decision: { type: 'approve' } }),
+      });
+      return answer.status;
+    };
+    expect(await approve('lee', 'support')).toBe(403);
+    expect(await approve('lee', 'chat')).toBe(200);
+    // Without a digest, as Prism sends them; then the user types on.
+    const denials = [first, second].map((one) => ({ approvalId: one?.approvalId, approved: false, reason: 'never' }));
+    const sent = { role: 'user', content: 'no', toolApprovalResponses: denials };
+    for (const _ of ['once', 'again'])
+      expect(await chat.post([assistant, sent])).toMatchObject({
+        refused: { [first!.approvalId]: { problem: 'already-resolved', by: 'support-desk#lee' } },
+        toolResults: {
+          'msg_3/0': 'The call was cancelled before it ran: the user said no',
+          'msg_3/1': 'The call was denied by support-desk#kim and did not run: never',
+          'msg_3/2': 'The call was cancelled before it ran: the user went on without it',
+          'msg_3/3': expect.stringContaining('did not run: arguments'),
+        },
+        stopReason: null,
+      });
+
+    const odd = [
+      { toolApprovalResponses: 'x' },
+      { toolApprovalResponses: [{ ...denials[0], reason: ['x'] }] },
+      { toolApprovalResponses: [{ ...denials[0], digest: 7 }] },
+      { toolResults: [{ toolCallId: [] }] },
+    ].map((more) => [assistant, { role: 'tool', ...more }]);
+    const renumbered = [{ ...assistant, toolCalls: toolCalls.slice(1) }];
+    const statuses = [...odd, null, ['x'], [{ ...assistant, id: undefined }], renumbered].map((body) =>
+      chat.statusOf({}, body),
+    );
+    expect(await Promise.all(statuses)).toEqual(Array(8).fill(400));
   });
 
   it('the receiver of the guide takes a signed webhook, and no other one', async () => {
