@@ -16,6 +16,7 @@ import {
   use,
   verdict,
 } from '../testing/story.js';
+import type { Requirement } from '@countersign/contracts';
 import type { Story } from '../testing/story.js';
 import type { JudgedEvent, LegalityRule } from './judged-event.js';
 import { derivedName, digestOf, digestOfAction } from './digests.js';
@@ -52,6 +53,30 @@ const escalated = story().policy().request().ask({}, upward).about('ApprovalEsca
 const approving = { resolution: 'approved', respondedAt: minute(2), executeBy: minute(12) };
 const granted = story().policy().grant('GrantCreated');
 const edited = asked.edit('alice', { amount: 1 });
+/** Asked about an edit by the rule of the request and by that of the edit. */
+const askedByTwo = (change: Partial<Requirement>): Story =>
+  asked.edit(
+    'alice',
+    { amount: 1 },
+    {
+      decision: {
+        ...{ type: 'edit', arguments: { amount: 1 }, sensitive: [], salt, verdict: verdict('require') },
+        ...{ requirement: { ...requirement, ...change }, clock: { expiresAt: minute(11) } },
+      },
+    },
+  );
+const ofStage = (groups: string[], deny: number) => ({ mode: 'quorum' as const, approve: 2, deny, groups });
+const askedTwice = askedByTwo({ stages: [ofStage(['ops', 'sales'], 1), ofStage(['ops'], 1)] });
+const askedOfTwoDenials = askedByTwo({ stages: [ofStage(['ops', 'sales'], 2)] });
+/** A denial of the edit that ends nothing. */
+const denied = (
+  told: Story,
+  { respondedBy = 'bob', ...data }: { respondedBy?: string; groups?: string[] } = {},
+): Story =>
+  told.respond(respondedBy, {
+    ...{ proposal: 2, actionDigest: digestOfEdit({ amount: 1 }), decision: { type: 'deny' } },
+    ...{ respondedAt: minute(2), ...data },
+  });
 const twoStages = {
   stages: [
     { mode: 'quorum' as const, approve: 1, deny: 1, groups: ['ops'] },
@@ -90,6 +115,7 @@ const idempotent = story()
 const legal: readonly (readonly [name: string, log: Story])[] = [
   ['two people approve, and a worker runs the call', claimed.report()],
   ['one of two people denies', asked.respond('alice', { decision: { type: 'deny' }, resolution: 'denied' })],
+  ['one denial of two that a rule needs, which may be the rule that counts it', denied(askedOfTwoDenials)],
   ['an edit ends the vote before it', asked.respond('bob').edit('alice', { amount: 1 })],
   [
     'two people approve an edit, which runs',
@@ -188,6 +214,16 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
   ['an approval by one of two people', 'resolution', asked.respond('alice', { ...approving })],
   ['an approval that is still pending by its votes', 'resolution', asked.respond('alice').respond('bob')],
   ['a denial that is recorded as pending', 'resolution', asked.respond('alice', { decision: { type: 'deny' } })],
+  ...[denied(askedTwice), denied(askedTwice, { groups: ['ops', 'sales'] })].map((log): (typeof broken)[number] => [
+    'a denial that is recorded as pending, of two rules each of which one denial ends',
+    'resolution',
+    log,
+  ]),
+  [
+    'two denials that are recorded as pending, of rules of which one needs two',
+    'resolution',
+    denied(denied(askedOfTwoDenials), { respondedBy: 'carol' }),
+  ],
   [
     'an approval that a person had denied',
     'resolution',
@@ -356,6 +392,18 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
       .ask({}, { ...silent, ...high })
       .respond('policy', bySilence),
   ],
+  ...Object.entries({
+    ...{ respondedBy: 'alice', via: 'inbox', assurance: 'medium', groups: ['ops'], onBehalfOf: 'bob' },
+    ...{ instruction: 'pay now', shown: digest, credential: 'token:alice', roles: ['approver'] },
+  }).map(([member, value]): (typeof broken)[number] => [
+    `silence with the ${member} of a person`,
+    'silence',
+    story()
+      .policy()
+      .request()
+      .ask({}, silent)
+      .respond('policy', { ...bySilence, [member]: value }),
+  ]),
   [
     'silence before the deadline',
     'silence',

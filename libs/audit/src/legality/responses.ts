@@ -156,11 +156,14 @@ const isNotBlocked: Rule = ({ response: { decision } }) =>
     : undefined;
 
 /** The votes bring the resolution that is recorded. With one stage they bring no other; with several their order matters. */
-const isResolved: Rule = ({ response: { resolution }, after }) => {
+const isResolved: Rule = ({ event, response: { resolution }, after }) => {
+  // In version 1 an edit made one rule of two, which counted its denials itself.
+  const isMerged = isOfVersion1(event) && after.proposal.requirements.length > 1;
+  const isDenied = !isMerged && isDeniedForSure(after);
   const fits: Readonly<Record<typeof resolution, () => boolean>> = {
     denied: () => couldBeDenied(after),
-    approved: () => isSatisfied(after) && !isDeniedForSure(after),
-    pending: () => !isDeniedForSure(after) && !(isOneStage(after) && isSatisfied(after)),
+    approved: () => isSatisfied(after) && !isDenied,
+    pending: () => !isDenied && !(isOneStage(after) && isSatisfied(after)),
   };
   return fits[resolution]() ? undefined : illegal('resolution', `it is ${resolution}, which is not what its votes say`);
 };
@@ -197,12 +200,25 @@ const maySilence: Rule = ({ event, response, call, before }) => {
     : illegal('silence', 'silence approves only an untouched first request below high risk');
 };
 
+/** Attack: silence is recorded as the approval of a person, who reads it in no list of those by silence. */
+const isOfNobody: Rule = ({ response }) => {
+  const { respondedBy, via, assurance, groups, onBehalfOf, instruction, shown } = response;
+  const isService = respondedBy === 'policy' && via === 'policy' && assurance === 'low' && groups.length === 0;
+  const isOfPerson = (['credential', 'roles', 'vouchedBy', 'respondedByName', 'signature'] as const).some(
+    (member) => response[member] !== undefined,
+  );
+  const saysNothing = onBehalfOf === null && instruction === null && shown === null;
+  return isService && saysNothing && !isOfPerson
+    ? undefined
+    : illegal('silence', 'silence is of no person, and it says what only a person can say');
+};
+
 /** In the first round of a request that no person objected to, edited or answered. */
 function isUntouched({ round, number, isTouched }: ApprovalState): boolean {
   return round === 1 && number === 1 && !isTouched;
 }
 
-const silenceRules: readonly Rule[] = [endsVotes, isOfCurrent, isOfAction, maySilence, isExecutableUntil];
+const silenceRules: readonly Rule[] = [isOfNobody, endsVotes, isOfCurrent, isOfAction, maySilence, isExecutableUntil];
 
 /** Attack: a second spelling of a name votes once more, or for the request of the first one. */
 function isOfFoldedName({ vote, call, before, after }: Answered): boolean {

@@ -73,13 +73,38 @@ export function openStage(approval: ApprovalState, requirement: number): number 
   return open;
 }
 
-/** Returns whether a stage has denials enough, each given in the stage that was asked. It is certain of one requirement alone. */
-export function isDeniedForSure({ votes, proposal: { requirements } }: ApprovalState): boolean {
-  const [{ stages } = { stages: [] }, ...others] = requirements;
-  const denials = votes.filter(({ agrees }) => !agrees).map(({ stage }) => Math.min(stage, stages.length - 1));
-  return (
-    others.length === 0 && stages.some(({ deny }, index) => denials.filter((stage) => stage === index).length >= deny)
+/** Returns whether a stage has denials enough for certain: each was given in the stage that was asked, or wherever it counts. */
+export function isDeniedForSure(approval: ApprovalState): boolean {
+  const { votes, proposal } = approval;
+  const [{ stages } = { stages: [] }, ...others] = proposal.requirements;
+  const denials = votes.filter(({ agrees }) => !agrees);
+  if (others.length > 0) return isDeniedWherever(approval, denials);
+  const places = denials.map(({ stage }) => Math.min(stage, stages.length - 1));
+  return stages.some(({ deny }, index) => places.filter((stage) => stage === index).length >= deny);
+}
+
+/**
+ * Attack: a denial is passed over because an edit made a second rule count. Of several requirements it is not known which stage
+ * was asked. Each denial counts in one where its person may vote: some stage has enough if the others cannot hold them all.
+ */
+function isDeniedWherever(approval: ApprovalState, denials: readonly CountedVote[]): boolean {
+  return [...denials.map((denial) => [denial]), denials].some((some) => some.length > roomFor(approval, some));
+}
+
+/** How many denials could be without an end, each in a stage where one of them may count. */
+function roomFor(approval: ApprovalState, denials: readonly CountedVote[]): number {
+  const room = approval.proposal.requirements.flatMap(({ stages }, requirement) =>
+    stages.map(({ deny }, stage) => {
+      const voters = votersOf(approval, requirement, stage);
+      return denials.some((denial) => mayCount(approval, denial, voters)) ? deny - 1 : 0;
+    }),
   );
+  return room.reduce((sum, one) => sum + one, 0);
+}
+
+/** A denial of an earlier proposal was carried over, and counts in each stage. */
+function mayCount({ number }: ApprovalState, { proposal, groups }: CountedVote, voters: Seat): boolean {
+  return proposal !== number || fits(voters, groups);
 }
 
 /** Returns whether a stage could have denials enough. One of an earlier proposal was carried over, and counts in each. */
@@ -88,8 +113,7 @@ export function couldBeDenied(approval: ApprovalState): boolean {
   return approval.proposal.requirements.some(({ stages }, requirement) =>
     stages.some(({ deny }, stage) => {
       const voters = votersOf(approval, requirement, stage);
-      const here = denials.filter(({ proposal, groups }) => proposal !== approval.number || fits(voters, groups));
-      return here.length >= deny;
+      return denials.filter((denial) => mayCount(approval, denial, voters)).length >= deny;
     }),
   );
 }
