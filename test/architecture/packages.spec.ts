@@ -63,6 +63,27 @@ describe('the packages', () => {
     });
   });
 
+  it('are all named by the lines that install them from files, with the packages that they need', () => {
+    const pages = ['libs', 'integrations/adapters'].flatMap((parent) =>
+      readdirSync(join(root, parent)).map((name) => join(parent, name, 'README.md')),
+    );
+    const texts = [...pages, 'docs/react.md']
+      .filter((page) => existsSync(join(root, page)))
+      .map((page) => readFileSync(join(root, page), 'utf8'));
+    const lines = texts.flatMap((text) => [...text.matchAll(/^npm install .*countersign-\{(.*)\}/gm)]);
+    const folderOf = (name: string): string => units.find((unit) => lastPart(unit) === name) ?? name;
+    const needed = (name: string): string[] =>
+      Object.keys(manifestOf(folderOf(name)).dependencies ?? {})
+        .filter((dependency) => dependency.startsWith('@countersign/'))
+        .flatMap((dependency) => [lastPart(dependency), ...needed(lastPart(dependency))]);
+    expect(lines.length).toBeGreaterThan(5);
+    for (const [line, names = ''] of lines) {
+      const given = names.split(',');
+      const missing = given.flatMap(needed).filter((name) => !given.includes(name));
+      expect({ line, missing: [...new Set(missing)] }).toEqual({ line, missing: [] });
+    }
+  });
+
   it('are locked for every platform', () => {
     const { packages } = json('package-lock.json') as Lock;
     const optional = Object.values(packages).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
