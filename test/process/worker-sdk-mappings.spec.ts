@@ -28,22 +28,48 @@ const tokens = [
   { token: token('agent'), principal: 'agent', roles: ['agent'] },
   { token: token('worker'), principal: 'worker', roles: ['resolver'] },
   { token: token('me'), principal: 'me', roles: ['approver'] },
-  { token: token('desk'), principal: 'desk', roles: ['front-end'], people: {} },
+  { token: token('desk'), principal: 'desk', roles: ['front-end'], people: { groups: ['ops'] } },
 ];
+
+const policy = `
+version: 1
+approvers:
+  - { id: me, groups: [ops] }
+rules:
+  - id: two
+    when: 'args.table == "two"'
+    then: { require: { quorum: { approve: 2, deny: 1, of: [ops] } } }
+  - id: why
+    when: 'args.table == "why"'
+    then: { require: { quorum: { approve: 1, deny: 1 }, requireReason: [deny] } }
+`;
 
 let url: string;
 beforeAll(async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'data'));
   writeFileSync(join(folder, 'data', 'tokens.json'), JSON.stringify(tokens), { mode: 0o600 });
-  url = `http://127.0.0.1:${String((await install({}, folder)).port)}`;
+  writeFileSync(join(folder, 'policy.yaml'), policy);
+  url = `http://127.0.0.1:${String((await install({ COUNTERSIGN_POLICY: join(folder, 'policy.yaml') }, folder)).port)}`;
 });
 
 function setUp() {
   const tools = [dropTable, countRows];
+  const front = { url, token: token('desk') };
   const worker = createWorker({ url, token: token('agent'), resolverToken: token('worker'), agentId: 'agent', tools });
   onCleanup(() => worker.close(0));
-  return { user: clientOf('kim@example.com', { url, token: token('desk') }), worker };
+  return {
+    lee: clientOf({ id: 'lee', groups: ['ops'] }, front),
+    user: clientOf({ id: 'kim@example.com', groups: ['ops'], name: 'Kim' }, front),
+    worker,
+  };
+}
+
+/** Takes back the answer of kim, as the inbox does. */
+async function withdraw(approvalId: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token('desk')}`, 'countersign-person': 'kim%40example.com' };
+  const { status } = await fetch(`${url}/v1/approvals/${approvalId}/responses/mine`, { method: 'DELETE', headers });
+  expect(status).toBe(200);
 }
 
 const callOf = (callId: string, name: string, table: string) =>
@@ -80,6 +106,45 @@ test('a response with the call of the model in place of the one that asked decid
   const [response] = responsesTo(turn, [true]);
   await expect(answerTo(worker, user, turn.state, [{ ...response!, functionCall }])).rejects.toThrow(MappingError);
   expect((await user.getApproval(response!.id)).state).toBe('pending');
+});
+
+test('an answer whose person withdrew it does not count again when its message is read again', async () => {
+  const { user, worker } = setUp();
+  const first = await askAbout(worker, 'withdrawn', [callOf('two', 'drop_table', 'two')]);
+  const history = responsesTo(first, [true]);
+  const id = history[0]!.id;
+  const approvedBy = async () => (await user.getApproval(id)).progress.map((stage) => stage.approvedBy);
+  await answerTo(worker, user, first.state, history);
+  expect(await approvedBy()).toEqual([['desk#kim@example.com']]);
+  await withdraw(id);
+  const again = await answerTo(worker, user, first.state, history);
+  expect(await approvedBy()).toEqual([[]]);
+  // The question of the next turn is another one: its answer is deliberate.
+  await answerTo(worker, user, again.state, [...history, ...responsesTo(again, [true])]);
+  expect(await approvedBy()).toEqual([['desk#kim@example.com']]);
+});
+
+test('an answer to an older question, or without the reason that the rule requires, loses no other answer', async () => {
+  const { lee, user, worker } = setUp();
+  const calls = ['two', 'why', 'c'].map((callId) => callOf(callId, 'drop_table', callId));
+  const first = await askAbout(worker, 'stale', calls);
+  const answers = responsesTo(first, [true, false, true]);
+  const { proposal, shownDigest } = await lee.getApproval(answers[0]!.id);
+  const decision = { type: 'edit', arguments: { table: 'all' } } as const;
+  await lee.respond(answers[0]!.id, { decision, proposalDigest: proposal.digest, shownDigest });
+  const turn = await answerTo(worker, user, first.state, answers);
+  expect(turn.contents).toMatchObject([
+    { type: 'function_result', callId: 'c', result: { dropped: 'c' } },
+    { type: 'function_approval_request', functionCall: { callId: 'two', arguments: { table: 'all' } } },
+    { functionCall: { callId: 'why', additionalProperties: { requireReason: ['deny'] } } },
+  ]);
+  expect(turn.refused).toMatchObject([{ id: answers[1]!.id, error: { code: 'reason-required' } }]);
+  const withReason = responsesTo(turn, [true, false]).slice(1);
+  const why = [{ ...withReason[0]!, additionalProperties: { reason: 'too late' } }];
+  const last = await answerTo(worker, user, turn.state, why);
+  expect(last.contents).toContainEqual(
+    expect.objectContaining({ callId: 'why', result: expect.stringContaining('too late') }),
+  );
 });
 
 test('events of a workflow engine ask about one call after another, with edits and instructions', async () => {

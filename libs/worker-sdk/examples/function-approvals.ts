@@ -4,6 +4,7 @@ import {
   gateTool,
   isRefusal,
   type Client,
+  type CountersignError,
   type RunState,
   type StepOutcome,
   type Worker,
@@ -13,12 +14,14 @@ import {
   functionResult,
   proposedCallOf,
   responseToApproval,
+  StaleResponseError,
 } from '@countersign/worker-sdk/mappings';
 import type {
   FunctionApprovalRequestContent,
   FunctionApprovalResponseContent,
   FunctionCallContent,
   FunctionResultContent,
+  MappedResponse,
 } from '@countersign/worker-sdk/mappings';
 import { z } from 'zod';
 
@@ -40,15 +43,23 @@ export const countRows = gateTool({
   execute: ({ table }) => ({ table, rows: 3 }),
 });
 
+/** An answer that was not recorded, such as one without the reason that the rule requires. Show why: the question is asked again. */
+export interface Refused {
+  readonly id: string;
+  readonly error: CountersignError;
+}
+
 /** The next contents of the chat, and the state to store until the user responds. */
 export interface Turn {
   readonly contents: readonly (FunctionApprovalRequestContent | FunctionResultContent)[];
   readonly state: RunState;
+  readonly refused: readonly Refused[];
 }
 
 /** Has all results of the step so far: leave out those that the messages have already. */
 function turnOf({ results, pendingApprovals, state }: StepOutcome): Turn {
-  return { contents: [...results.map(functionResult), ...pendingApprovals.map(functionApprovalRequest)], state };
+  const requests = pendingApprovals.map((approval) => functionApprovalRequest(approval));
+  return { contents: [...results.map(functionResult), ...requests], state, refused: [] };
 }
 
 /** The calls of one message of the model are one step. */
@@ -56,17 +67,67 @@ export async function askAbout(worker: Worker, runId: string, calls: readonly Fu
   return turnOf(await worker.step({ runId, toolCalls: calls.map(proposedCallOf) }));
 }
 
-/** The client of a person who is signed in at your application. `token` has role front-end. */
-export function clientOf(person: string, { url, token }: { readonly url: string; readonly token: string }): Client {
+/** A person who is signed in at your application. `groups` are theirs there: a rule may ask only some groups. */
+export interface Person {
+  readonly id: string;
+  readonly groups?: readonly string[];
+  readonly name?: string;
+  readonly assurance?: 'low' | 'medium' | 'high';
+}
+
+/** The client of a person. `token` has role front-end. */
+export function clientOf(person: Person, { url, token }: { readonly url: string; readonly token: string }): Client {
+  const { id, groups = [], name, assurance } = person;
   const named: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers);
-    headers.set('countersign-person', encodeURIComponent(person));
+    headers.set('countersign-person', encodeURIComponent(id));
+    headers.set('countersign-person-groups', groups.map(encodeURIComponent).join(', '));
+    if (name !== undefined) headers.set('countersign-person-name', encodeURIComponent(name));
+    if (assurance !== undefined) headers.set('countersign-person-assurance', assurance);
     return fetch(input, { ...init, headers });
   };
   return createClient({ url, token, fetch: named });
 }
 
-/** @param user the client of the person who is signed in. */
+/** Decided meanwhile, answered before, withdrawn since, or another question than the person saw: the turn says what holds now. */
+const harmless = ['already-resolved', 'already-voted', 'expired', 'digest-mismatch', 'idempotency-key-reused'];
+
+/** Whether the answer decided, or why it was not recorded; undefined: nothing to tell. */
+type Answered = 'decided' | CountersignError | undefined;
+
+async function send(user: Client, { approvalId, body, idempotencyKey }: MappedResponse): Promise<Answered> {
+  try {
+    const { state } = await user.respond(approvalId, body, { idempotencyKey });
+    return state === 'pending' ? undefined : 'decided';
+  } catch (error) {
+    if (isRefusal(error, ...harmless)) return undefined;
+    // It concerns this answer alone: the others of the message count all the same.
+    if (isRefusal(error, 'reason-required', 'not-an-approver', 'own-request', 'decision-not-allowed')) return error;
+    throw error;
+  }
+}
+
+/** The responses to what is pending: one that was decided before, or that is about an older question, is left out. */
+function mappedResponses(
+  responses: readonly FunctionApprovalResponseContent[],
+  pendingApprovals: StepOutcome['pendingApprovals'],
+): readonly MappedResponse[] {
+  return responses.flatMap((response) => {
+    const asked = pendingApprovals.find(({ approvalId }) => approvalId === response.id);
+    if (asked === undefined) return [];
+    try {
+      return [responseToApproval(response, asked)];
+    } catch (error) {
+      if (error instanceof StaleResponseError) return [];
+      throw error;
+    }
+  });
+}
+
+/**
+ * @param user the client of the person who is signed in.
+ * @throws MappingError before any of the responses is sent.
+ */
 export async function answerTo(
   worker: Worker,
   user: Client,
@@ -75,23 +136,16 @@ export async function answerTo(
 ): Promise<Turn> {
   const { pendingApprovals } = await worker.wait(state, { timeoutMs: 0 });
   const decided = new Set<string>();
-  for (const response of responses) {
-    const asked = pendingApprovals.find(({ approvalId }) => approvalId === response.id);
-    // It was decided before, such as by a response in an older message.
-    if (asked === undefined) continue;
-    const { approvalId, body } = responseToApproval(response, asked);
-    try {
-      const answered = await user.respond(approvalId, body);
-      if (answered.state !== 'pending') decided.add(approvalId);
-    } catch (error) {
-      // Decided meanwhile, or another question than the person saw: the contents of the turn say what holds now.
-      if (!isRefusal(error, 'already-resolved', 'already-voted', 'expired', 'digest-mismatch')) throw error;
-    }
+  const refused: Refused[] = [];
+  for (const mapped of mappedResponses(responses, pendingApprovals)) {
+    const answered = await send(user, mapped);
+    if (answered === 'decided') decided.add(mapped.approvalId);
+    else if (answered !== undefined) refused.push({ id: mapped.approvalId, error: answered });
   }
   let outcome = await worker.resume(state);
   // A cluster may show a decision a moment later, and another process may run the call. The others wait for the next message.
   const isUnderWay = ({ stopReason, pendingApprovals: pending }: StepOutcome): boolean =>
     stopReason === 'awaiting_execution' || pending.some(({ approvalId }) => decided.has(approvalId));
   while (isUnderWay(outcome)) outcome = await worker.wait(outcome.state);
-  return turnOf(outcome);
+  return { ...turnOf(outcome), refused };
 }

@@ -49,11 +49,14 @@ export function createToolApprovals(
     respond: async (event) => {
       const asked = open.get(event.interactionId);
       if (asked === undefined) return;
-      const { approvalId, body } = responseToInteraction(event, asked);
+      const { approvalId, body, idempotencyKey } = responseToInteraction(event, asked);
       try {
-        await user.respond(approvalId, body);
+        await user.respond(approvalId, body, { idempotencyKey });
       } catch (error) {
-        if (!isRefusal(error, 'already-resolved', 'already-voted', 'expired', 'digest-mismatch')) throw error;
+        if (
+          !isRefusal(error, 'already-resolved', 'already-voted', 'expired', 'digest-mismatch', 'idempotency-key-reused')
+        )
+          throw error;
         // Another person has proposed something else, or told the agent something: the dialog shows that now.
         const changed = (await worker.pending(asked.threadId)).find((approval) => approval.approvalId === approvalId);
         if (changed !== undefined) ask(changed, asked.nodeId);

@@ -1,5 +1,5 @@
-export { MappingError } from './answer.js';
-export type { MappedResponse } from './answer.js';
+export { MappingError, StaleResponseError } from './answer.js';
+export type { MappedResponse, Shown } from './answer.js';
 export { functionApprovalRequest, functionResult, proposedCallOf, responseToApproval } from './function-approval.js';
 export type {
   FunctionApprovalRequestContent,

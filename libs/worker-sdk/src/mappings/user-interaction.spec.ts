@@ -12,6 +12,8 @@ const approval = {
   ...{ requestedAt: '2026-11-29T12:00:00.000Z', expiresAt: '2026-11-29T12:01:00.000Z' },
   proposal: { digest, number: 1, kind: 'run', output: null, proposedBy: 'agent' },
   ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
+  ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
+  progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
 } as const;
 const asked = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2' });
 
@@ -51,6 +53,7 @@ describe('an interaction with the user of a workflow', () => {
         },
         ...{ approvalId: 'apr_1', proposalDigest: digest, shownDigest, instructions: approval.instructions },
         proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
+        ...{ allowedDecisions: ['approve', 'edit', 'deny'], requireReason: ['deny'], progress: approval.progress },
       },
     });
     // Without a question of the agent the description of the tool stands in its place, and the event has that already.
@@ -77,9 +80,38 @@ describe('an interaction with the user of a workflow', () => {
       { approved: true, editedParameters: { path: '/tmp/hosts', line: 3 }, userInstruction: 'only the copy' },
       { decision: { type: 'edit', arguments: { path: '/tmp/hosts', line: 3 } }, instruction: 'only the copy' },
     ],
+    [
+      'a rejection with the reason that the rule requires',
+      { approved: false, userInstruction: 'too late' },
+      { decision: { type: 'deny' }, instruction: 'too late', reason: 'too late' },
+    ],
     ['a rejection with edits', { approved: false, editedParameters: {} }, { decision: { type: 'deny' } }],
   ])('answers with %s, bound to what was shown', (_, result, body) => {
-    expect(answerOf(result)).toEqual({ approvalId: 'apr_1', body: { ...body, proposalDigest: digest, shownDigest } });
+    expect(answerOf(result)).toMatchObject({
+      approvalId: 'apr_1',
+      body: { ...body, proposalDigest: digest, shownDigest },
+    });
+  });
+
+  it.each(['false', 'true', 1, null, undefined])('is refused with approved: %j, which is no boolean', (approved) => {
+    expect(() => answerOf({ approved } as never)).toThrow(MappingError);
+  });
+
+  it.each([null, undefined])('has no edit with editedParameters: %j', (editedParameters) => {
+    const { decision } = answerOf({ approved: true, editedParameters } as never).body;
+    expect(decision).toEqual({ type: 'approve' });
+  });
+
+  it('has the same idempotency key when its event is read again, and another one when it is asked again', () => {
+    const keyOf = (approved: boolean, questionId?: string): string => {
+      const again = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2', questionId });
+      return responseToInteraction({ interactionId: again.interactionId, inputData: dialog({ approved }) }, again)
+        .idempotencyKey;
+    };
+    expect(keyOf(true)).toBe(keyOf(true));
+    expect(new Set([keyOf(true), keyOf(false), keyOf(true, 'q2')]).size).toBe(3);
+    const again = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2', questionId: 'q2' });
+    expect(() => responseToInteraction(responded({ approved: true }), again)).toThrow(MappingError);
   });
 
   it('comes back through JSON without loss', () => {

@@ -1,9 +1,8 @@
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
-import { boundBy, questionText } from '../results/question.js';
-import type { Bound } from '../results/question.js';
+import { questionText } from '../results/question.js';
 import { isSameJson } from '../tools/schema.js';
-import { MappingError } from './answer.js';
-import type { MappedResponse } from './answer.js';
+import { checkedAnswer, mappedResponse, MappingError, shownBy } from './answer.js';
+import type { Asking, MappedResponse, Shown } from './answer.js';
 
 /** The payload of a tool approval between a workflow engine and its application. */
 export interface ToolApproval {
@@ -11,7 +10,7 @@ export interface ToolApproval {
   readonly toolDescription: string;
   readonly toolParameters: JsonObject;
   readonly approved: boolean;
-  readonly editedParameters?: JsonObject | undefined;
+  readonly editedParameters?: JsonObject | null | undefined;
   readonly userInstruction?: string | undefined;
 }
 
@@ -29,12 +28,13 @@ export interface UserInteractionRequested {
   /** Milliseconds until the deadline; null: there is none. */
   readonly timeout: number | null;
   /** `toolApproval`, the approval, and what a response is bound to. */
-  readonly metadata: Bound & { readonly toolApproval: ToolApproval; readonly approvalId: string };
+  readonly metadata: Shown & { readonly toolApproval: ToolApproval; readonly approvalId: string };
 }
 
 /** The answer of the application's user. */
 export interface UserInteractionResponded {
-  readonly type?: 'USER_INTERACTION_RESPONDED';
+  /** `USER_INTERACTION_RESPONDED`, also as a member of an enum. */
+  readonly type?: string;
   readonly interactionId: string;
   readonly inputData: ToolApproval;
 }
@@ -55,7 +55,15 @@ type Asked = Pick<
   ApprovalView,
   'approvalId' | 'arguments' | 'description' | 'expiresAt' | 'requestedAt' | 'runId' | 'toolDescription' | 'toolName'
 > &
-  Parameters<typeof boundBy>[0];
+  Asking;
+
+/** Where the question comes from. */
+export interface InteractionPlace {
+  readonly workflowId: string;
+  readonly nodeId: string;
+  /** Makes the `interactionId` another one, to ask again after the person withdrew the answer to the same question. */
+  readonly questionId?: string | undefined;
+}
 
 /**
  * The event that asks the application. The run is its thread. Its `interactionId` is that of this question alone: when another proposal
@@ -63,7 +71,7 @@ type Asked = Pick<
  */
 export function interactionRequested(
   approval: Asked,
-  { workflowId, nodeId }: { readonly workflowId: string; readonly nodeId: string },
+  { workflowId, nodeId, questionId }: InteractionPlace,
 ): UserInteractionRequested {
   const { approvalId, toolName, toolDescription, arguments: toolParameters, requestedAt, expiresAt } = approval;
   const timestamp = Date.parse(requestedAt);
@@ -71,21 +79,24 @@ export function interactionRequested(
   const description = approval.description === toolDescription ? null : approval.description;
   return {
     ...{ type: 'USER_INTERACTION_REQUESTED', timestamp, workflowId, threadId: approval.runId, nodeId },
-    ...{ interactionId: `${approvalId}/${approval.shownDigest}`, operationType: 'TOOL_APPROVAL' },
+    ...{ interactionId: [approvalId, approval.shownDigest, questionId].filter(Boolean).join('/') },
+    operationType: 'TOOL_APPROVAL',
     prompt: questionText({ ...approval, description }, `Run the tool "${toolName}" with these parameters?`),
     timeout: expiresAt === null ? null : Date.parse(expiresAt) - timestamp,
     metadata: {
       toolApproval: { toolName, toolDescription: toolDescription ?? '', toolParameters, approved: false },
       approvalId,
-      ...boundBy(approval),
+      ...shownBy(approval),
     },
   };
 }
 
 /**
- * The response of the application's user to what was asked, for `client.respond`: a denial, an approval, or an edit where the
- * parameters were changed. It is bound to the proposal that the event showed.
- * @throws MappingError when it is about another interaction or tool, or shows other parameters than were asked about.
+ * The response of the application's user to what was asked, for `client.respond(approvalId, body, { idempotencyKey })`: a denial, an
+ * approval, or an edit where the parameters were changed. It is bound to the proposal that the event showed. Where the rule requires
+ * a reason, `userInstruction` is the reason too.
+ * @throws MappingError when it is about another interaction or tool, shows other parameters than were asked about, or when
+ *   `approved` is no boolean.
  */
 export function responseToInteraction(
   { interactionId, inputData }: UserInteractionResponded,
@@ -99,21 +110,20 @@ export function responseToInteraction(
     throw new MappingError(`the response has other parameters than the interaction ${askedId}`);
   }
   const { userInstruction: instruction } = inputData;
-  return {
-    approvalId,
-    body: {
-      decision: decisionOf(inputData),
-      proposalDigest,
-      shownDigest,
-      ...(instruction !== undefined && instruction !== '' && { instruction }),
-    },
-  };
+  const decision = decisionOf(inputData);
+  const needsReason = metadata.requireReason.includes(decision.type);
+  return mappedResponse(approvalId, askedId, {
+    ...{ decision, proposalDigest, shownDigest },
+    // The dialog has one text.
+    ...(instruction && { instruction, ...(needsReason && { reason: instruction }) }),
+  });
 }
 
 function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval): MappedResponse['body']['decision'] {
-  if (!approved) return { type: 'deny' };
-  if (editedParameters === undefined || isSameJson(editedParameters, toolParameters)) return { type: 'approve' };
-  return { type: 'edit', arguments: editedParameters };
+  if (!checkedAnswer(approved)) return { type: 'deny' };
+  // A dialog without an edit may give null.
+  const isPlain = (editedParameters ?? null) === null || isSameJson(editedParameters, toolParameters);
+  return editedParameters && !isPlain ? { type: 'edit', arguments: editedParameters } : { type: 'approve' };
 }
 
 /** The event that closes the interaction. `now`: epoch milliseconds. */
