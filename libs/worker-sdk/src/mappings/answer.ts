@@ -63,5 +63,5 @@ export function mappedResponse(approvalId: string, questionId: string, body: Bod
  */
 export function checkedAnswer(approved: unknown): boolean {
   if (typeof approved === 'boolean') return approved;
-  throw new MappingError(`\`approved\` is neither true nor false: ${JSON.stringify(approved) ?? 'it is missing'}`);
+  throw new MappingError(`\`approved\` is neither true nor false: ${String(approved)}`);
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ToolResult } from '../results/results.js';
 import { functionApprovalRequest, functionResult, proposedCallOf, responseToApproval } from './function-approval.js';
 import type { FunctionApprovalResponseContent, FunctionCallContent } from './function-approval.js';
+import type { Asking } from './answer.js';
 import { MappingError, StaleResponseError } from './answer.js';
 
 /** The call of the source's usage: a tool that always requires approval. */
@@ -14,12 +15,15 @@ const functionCall: FunctionCallContent = {
 const args = { database: 'orders', force: true };
 const digest = `sha256:${'ab'.repeat(32)}`;
 const shownDigest = `sha256:${'cd'.repeat(32)}`;
+const rule: Pick<Asking, 'allowedDecisions' | 'progress' | 'requirement'> = {
+  ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
+  progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
+};
 const approval = {
   ...{ approvalId: 'apr_1', toolCallId: 'call_1', toolName: 'delete_database', arguments: args },
   proposal: { digest, number: 1, kind: 'run', output: null, proposedBy: 'agent' },
   ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
-  ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
-  progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
+  ...rule,
 } as const;
 
 const ended = (change: Partial<ToolResult>): ToolResult => ({

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Asking } from './answer.js';
 import { MappingError } from './answer.js';
 import { interactionProcessed, interactionRequested, responseToInteraction } from './user-interaction.js';
 import type { ToolApproval } from './user-interaction.js';
@@ -6,14 +7,17 @@ import type { ToolApproval } from './user-interaction.js';
 const digest = `sha256:${'ab'.repeat(32)}`;
 const shownDigest = `sha256:${'cd'.repeat(32)}`;
 const parameters = { path: '/etc/hosts', line: 3 };
+const rule: Pick<Asking, 'allowedDecisions' | 'progress' | 'requirement'> = {
+  ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
+  progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
+};
 const approval = {
   ...{ approvalId: 'apr_1', runId: 'thread-1', toolName: 'delete_line', toolDescription: 'Deletes a line of a file' },
   ...{ arguments: parameters, description: null },
   ...{ requestedAt: '2026-11-29T12:00:00.000Z', expiresAt: '2026-11-29T12:01:00.000Z' },
   proposal: { digest, number: 1, kind: 'run', output: null, proposedBy: 'agent' },
   ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
-  ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
-  progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
+  ...rule,
 } as const;
 const asked = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2' });
 
@@ -98,7 +102,7 @@ describe('an interaction with the user of a workflow', () => {
   });
 
   it.each([null, undefined])('has no edit with editedParameters: %j', (editedParameters) => {
-    const { decision } = answerOf({ approved: true, editedParameters } as never).body;
+    const { decision } = answerOf({ approved: true, editedParameters }).body;
     expect(decision).toEqual({ type: 'approve' });
   });
 
