@@ -84,7 +84,7 @@ export function functionApprovalRequest(
  * @throws StaleResponseError when another proposal or instruction is asked about since.
  */
 export function responseToApproval(response: FunctionApprovalResponseContent, asked: Asked): MappedResponse {
-  const { id, functionCall, additionalProperties } = response;
+  const { id, functionCall } = response;
   const { toolCallId, toolName, arguments: args } = proposedCallOf(functionCall);
   // A client may use the id of the call for that of the question.
   const isAbout = toolCallId === asked.toolCallId && toolName === asked.toolName;
@@ -100,11 +100,15 @@ export function responseToApproval(response: FunctionApprovalResponseContent, as
   if (!isSameJson(args, asked.arguments)) {
     throw new MappingError(`the response "${id}" has other arguments than the approval ${asked.approvalId}`);
   }
-  const reason = additionalProperties?.['reason'];
   return mappedResponse(asked.approvalId, questionId, {
     ...{ decision: { type: approved ? 'approve' : 'deny' }, proposalDigest, shownDigest },
-    ...(typeof reason === 'string' && reason !== '' && { reason }),
+    ...reasonIn(response),
   });
+}
+
+function reasonIn({ additionalProperties }: FunctionApprovalResponseContent): { readonly reason?: string } {
+  const reason = additionalProperties?.['reason'];
+  return typeof reason === 'string' && reason !== '' ? { reason } : {};
 }
 
 /** Attack: the question changed after the person looked, or an old message with the id of the call is read again. */
