@@ -29,7 +29,7 @@ import fc from 'fast-check';
 const yaml = `
 version: 1
 rules:
-  - { id: two, match: { tools: [two] }, then: { require: { requireSignature: true, quorum: { approve: 2 } } } }
+  - { id: two, match: { tools: [two, lost] }, then: { require: { requireSignature: true, quorum: { approve: 2 } } } }
   - { id: pay, then: { require: { minAssurance: high } } }
 `;
 const site = { rpId: 'countersign.example', origin: 'https://countersign.example' };
@@ -56,8 +56,13 @@ let honest: readonly RecordedEvent[] = [];
 let closeStore = (): Promise<void> => Promise.resolve();
 
 /** The answer to a call, signed by the person's browser over the card that it shows. */
-async function signedBody(key: Authenticator, name: string, body: RespondBody): Promise<RespondBody> {
-  const view = await viewOf(name);
+async function signedBody(
+  key: Authenticator,
+  name: string,
+  body: RespondBody,
+  changed: Partial<ApprovalView> = {},
+): Promise<RespondBody> {
+  const view = { ...(await viewOf(name)), ...changed };
   const { approvalId: id, requestedBy, reason, description, instructions, proposal } = view;
   const { runId, agentId, toolCallId, toolName, owner, onBehalfOf, labels, title, toolDescription, metadata } = view;
   const shown = displayDigest({
@@ -459,4 +464,22 @@ describe('a log with signed responses', () => {
       { numRuns: 1000 },
     );
   });
+});
+
+it('signs a card without the instruction of a vote that no longer counts, and the judge agrees', async () => {
+  const calls = [{ toolCallId: 'lost', toolName: 'lost', arguments: {} }];
+  await api.requestToolCalls(ports, agent, { runId: 'run', calls }, next());
+  await answer(alice, keys.alice, 'lost', { decision: { type: 'approve' }, instruction: 'stolen words' });
+  const people: CommandPorts['people'] = {
+    approver: (_, principal) => (principal === 'bob' ? { groups: [], isAway: false } : undefined),
+    approvers: () => ['bob'],
+    names: () => [],
+  };
+  const body = await signedBody(keys.bob, 'lost', { decision: { type: 'approve' } }, { instructions: [] });
+  expect(await api.respond({ ...ports, people }, bob, approvalId('lost'), body, next())).toMatchObject({
+    status: 'done',
+  });
+  const streams = [policyStream(tenant), passkeysStream(tenant), toolCallStream(callId('lost'))];
+  const events = (await Promise.all(streams.map(read))).flat();
+  expect(judge(events.toSorted((one, other) => one.position - other.position)).illegal).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { renderCard } from '@countersign/channels';
 import type { Actor } from '@countersign/commands';
 import type { CardQuery } from '@countersign/contracts';
-import { toApprovalView, toToolCallView } from '@countersign/read-model';
+import { toToolCallView } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import type { GatewayPorts } from './ports.js';
@@ -30,9 +30,10 @@ export function readCard(
   if (row === undefined || !maySee(actor, row.call))
     return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
   // Masked for everybody, also for the agent whose call it is: a card is shown in a chat.
-  const approval = toApprovalView(row, 'masked');
+  const views = viewsFor(ports, actor);
+  const approval = views.masked(row);
   const call = toToolCallView(row.call, 'masked');
-  const mayDecide = viewsFor(ports, actor).mayDecide(row);
+  const mayDecide = views.mayDecide(row);
   const { state, actionDigest, shownDigest, proposal, allowedDecisions } = approval;
   const rendered = renderCard({ call, approval }, format, publicUrl?.href ?? null);
   return ok({

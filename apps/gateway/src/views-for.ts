@@ -1,7 +1,8 @@
 import { allApproversOf, lostVotes, mayDecide, missingApprovers } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
+import { shownDigest } from '@countersign/contracts';
 import type { ApprovalView, RunView, ToolCallView } from '@countersign/contracts';
-import { progressOf } from '@countersign/domain';
+import { instructionsOf, progressOf } from '@countersign/domain';
 import type { Approval, PossibleApprover, ToolCall } from '@countersign/domain';
 import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
 import type { ApprovalOfCall, CallRow } from '@countersign/read-model';
@@ -16,6 +17,8 @@ export interface ViewsFor {
   /** What an approval's view says of the caller. */
   readonly mayDecide: (row: ApprovalOfCall) => NonNullable<ApprovalView['mayDecide']>;
   readonly approval: (row: ApprovalOfCall) => ApprovalView;
+  /** An approval as everybody may see it, with masks, and with the votes that count now. */
+  readonly masked: (row: ApprovalOfCall) => ApprovalView;
   readonly call: (call: CallRow) => ToolCallView;
   readonly run: (runId: string, calls: readonly CallRow[]) => RunView;
 }
@@ -50,6 +53,10 @@ export function viewsFor({ commands, clock }: ViewPorts, actor: Actor, values: S
     mayDecide: ({ call, approval }) => mayDecideNow(call, approval),
     approval: ({ call, approval }) =>
       withStanding(call, approval, toApprovalView({ call, approval }, visibility(call))),
+    masked: ({ call, approval }) => {
+      const view = toApprovalView({ call, approval }, 'masked');
+      return { ...view, ...withoutLost(view, lostVotes(ports, toolCall(call), approval)) };
+    },
     call: (row) => toCall(row, toToolCallView(row, visibility(row))),
     run: (runId, rows) => {
       const byId = new Map(rows.map((row) => [row.request.callId, row]));
@@ -70,13 +77,16 @@ export function viewsFor({ commands, clock }: ViewPorts, actor: Actor, values: S
 
 /** Responses that would not count if it were decided now: their people have lost the right, or their credential is gone. */
 function withoutLost(
-  { responses }: ApprovalView,
+  { responses, proposal }: ApprovalView,
   lost: ReturnType<typeof lostVotes>,
-): Partial<Pick<ApprovalView, 'responses' | 'progress'>> {
+): Partial<Pick<ApprovalView, 'responses' | 'progress' | 'instructions' | 'shownDigest'>> {
   if (lost === null) return {};
   const { numbers, now } = lost;
+  const instructions = [...instructionsOf(now)];
   return {
     responses: responses.map((one) => (numbers.includes(one.number) ? { ...one, counted: false } : one)),
     progress: progressOf(now),
+    instructions,
+    shownDigest: shownDigest(proposal.digest, instructions),
   };
 }

@@ -78,6 +78,25 @@ it.each(['approve', 'deny'])(
   },
 );
 
+it('an instruction is not shown once its vote no longer counts, and a response to either card counts', async () => {
+  const path = await asked();
+  const tell = (as: string, body: object) => api.send<Seen>('POST', `${path}/responses`, { as, body });
+  const approve = { decision: { type: 'approve' } };
+  await tell('stolen', { ...approve, instruction: 'stolen words' });
+  const before = await send('GET', path, 'bob');
+  expect(before.instructions).toMatchObject([{ instruction: 'stolen words' }]);
+  tokens.replace([...others, person('alice'), bob]);
+  const seen = await send('GET', path, 'bob');
+  expect(seen).toMatchObject({ instructions: [], responses: [{ counted: false }] });
+  expect((await api.send('GET', `${path}/card`, { as: 'bob' })).body).toMatchObject({ shownDigest: seen.shownDigest });
+  expect(seen.shownDigest).not.toBe(before.shownDigest);
+  const onOldCard = { ...approve, shownDigest: before.shownDigest };
+  expect((await tell('bob', onOldCard)).body).toMatchObject({ state: 'pending' });
+  expect((await tell('alice', onOldCard)).body).toMatchObject({ code: 'digest-mismatch' });
+  const { shownDigest } = seen;
+  expect((await tell('alice', { ...approve, shownDigest })).body).toMatchObject({ state: 'approved' });
+});
+
 it('the votes through a front end end with its token', async () => {
   const path = await asked();
   const kim = { 'countersign-person': 'kim', 'countersign-person-groups': 'support' };

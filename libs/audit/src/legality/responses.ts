@@ -38,7 +38,9 @@ export function judgeResponse(
   if (broken !== undefined || response.signature === undefined) {
     return { illegal: broken, unproven: unprovenOf(answered), after: answered.after };
   }
-  const signed = judgeSignature(event, response.signature, { call, asked: approval, response, streams });
+  const signed = judgeSignature(event, response.signature, {
+    ...{ call, asked: approval, counted: answered.before, response, streams },
+  });
   return { illegal: signed.illegal, unproven: [...unprovenOf(answered), ...signed.unproven], after: answered.after };
 }
 

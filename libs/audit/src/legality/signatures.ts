@@ -11,6 +11,8 @@ import type { KnownStreams } from './streams.js';
 interface Signed {
   readonly call: CallState;
   readonly asked: ApprovalState;
+  /** The same without the votes that the response ends. */
+  readonly counted: ApprovalState;
   readonly response: Response;
   readonly streams: KnownStreams;
 }
@@ -28,7 +30,7 @@ interface JudgedSignature {
 export function judgeSignature(
   event: JudgedEvent,
   signature: NonNullable<Response['signature']>,
-  { call, asked, response, streams }: Signed,
+  { call, asked, counted, response, streams }: Signed,
 ): JudgedSignature {
   const { displayDigest, nonce } = signature;
   if (call.nonces.includes(nonce)) return no('its nonce was used before');
@@ -41,12 +43,14 @@ export function judgeSignature(
   const signed = { proposalDigest, displayDigest, decision: decisionOf(response), instruction, nonce };
   const keys = passkeys?.kind === 'passkeys' ? passkeys.keys : {};
   const broken = brokenBy(respondedBy, signature, signed, keys);
-  return broken === undefined ? judgeCard(cardDigest(asked, call, proposalDigest), displayDigest) : no(broken);
+  // A vote that ends with the response may be known to be lost before, and the card names its instruction no more.
+  const cards = [asked, counted].map((approval) => cardDigest(approval, call, proposalDigest));
+  return broken === undefined ? judgeCard(cards, displayDigest) : no(broken);
 }
 
-function judgeCard(card: string | null, shown: string): JudgedSignature {
-  if (card === null) return { illegal: undefined, unproven: ['hidden-card'] };
-  return card === shown
+function judgeCard(cards: readonly (string | null)[], shown: string): JudgedSignature {
+  if (cards.includes(null)) return { illegal: undefined, unproven: ['hidden-card'] };
+  return cards.includes(shown)
     ? { illegal: undefined, unproven: [] }
     : no('the person signed another card than the one of this approval');
 }

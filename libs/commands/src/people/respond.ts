@@ -1,13 +1,6 @@
-import {
-  actionDigest,
-  hiddenValues,
-  parseApprovalId,
-  proposalDigest,
-  shownDigest,
-  unmask,
-} from '@countersign/contracts';
+import { actionDigest, hiddenValues, parseApprovalId, unmask } from '@countersign/contracts';
 import type { Decision, JsonObject, RespondBody, FieldError } from '@countersign/contracts';
-import { areEqualJson, currentProposal, digestInputOf, instructionsOf, toolCallRules } from '@countersign/domain';
+import { areEqualJson, currentProposal, toolCallRules } from '@countersign/domain';
 import type {
   Action,
   Approval,
@@ -31,6 +24,7 @@ import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from '../ports.js';
 import { recordedGuess } from './recorded-guess.js';
 import { noApproverNow, responderOf } from './responder.js';
+import { toShown } from './shown-digests.js';
 import { noteSignature, withSignature } from './sign-answer.js';
 import type { ToSign } from './sign-answer.js';
 import { votersOf, withRemovedPasskeys } from './voters.js';
@@ -177,30 +171,13 @@ export function toResponse(
     at,
     approvalId,
     decision: toDecision(ports, call, approvalId, body.decision),
-    ...toShown(call, approval, body),
+    ...toShown(ports, call, approval, body),
     actionDigest: body.actionDigest ?? null,
     reason: body.reason ?? null,
     instruction: body.instruction ?? null,
     responder: responderOf(ports, actor, at),
     ...votersOf(ports, actor.tenant, approval, at),
     ...(approvers !== null && { approvers }),
-  };
-}
-
-/**
- * The digests that the person was shown, with the current ones. They are computed only to be compared. The digest of all
- * that was shown says which proposal was.
- */
-function toShown(
-  { request }: ToolCall,
-  approval: Approval | undefined,
-  { proposalDigest: shown, shownDigest: shownWhole }: RespondBody,
-): Pick<RespondToApproval, 'proposalDigest' | 'shownDigest'> {
-  if (approval === undefined || (shown ?? shownWhole) === undefined) return { proposalDigest: null };
-  const current = proposalDigest(digestInputOf(approval, request.salt));
-  return {
-    proposalDigest: { shown: shown ?? current, current },
-    shownDigest: { shown: shownWhole ?? null, current: shownDigest(current, instructionsOf(approval)) },
   };
 }
 

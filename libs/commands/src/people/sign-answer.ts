@@ -8,6 +8,7 @@ import type { CommandPorts } from '../ports.js';
 import { refused } from '../result.js';
 import { applyRule } from '../stream/with-tool-call.js';
 import type { Refused } from '../stream/with-tool-call.js';
+import { lostVotes } from '../request/approvers.js';
 import { shownCardOf } from './shown-card.js';
 
 /** The library that verifies signatures is large, and most installations have no passkey. */
@@ -49,8 +50,12 @@ async function problemOf(
   if (hides(command.decision)) return hiddenDecision;
   const key = await ownPasskey(ports, actor, signature);
   if (key === undefined) return noPasskey;
-  const card = shownCardOf(call, approval);
-  if (displayDigest(card) !== signature.displayDigest) return otherCard;
+  // It names the instructions of the votes that count now, or those that were recorded.
+  const now = lostVotes(ports, call, approval)?.now ?? approval;
+  const card = [now, approval]
+    .map((one) => shownCardOf(call, one))
+    .find((one) => displayDigest(one) === signature.displayDigest);
+  if (card === undefined) return otherCard;
   const { answerChallenge, verifyAssertion } = await loadPasskeys();
   const challenge = answerChallenge({
     ...{ proposalDigest: card.proposalDigest, displayDigest: signature.displayDigest, nonce: signature.nonce },
