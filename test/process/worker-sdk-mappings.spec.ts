@@ -173,3 +173,26 @@ test('events of a workflow engine ask about one call after another, with edits a
     ...['REQUESTED', 'PROCESSED', 'REQUESTED', 'PROCESSED'],
   ]);
 });
+
+test('the event that closes a dialog says what was decided by whom, also when another person decided', async () => {
+  const { lee, user, worker } = setUp();
+  const events: (UserInteractionRequested | UserInteractionProcessed)[] = [];
+  const approvals = createToolApprovals(worker, user, 'flow', (event) => void events.push(event));
+  const toolCalls = [{ toolCallId: 'a', toolName: 'drop_table', arguments: { table: 'two' } }];
+  const done = approvals.execute('node', { runId: 'quorum', toolCalls });
+  const asked = await eventually('the question', () =>
+    events.find((event) => event.type === 'USER_INTERACTION_REQUESTED'),
+  );
+  const { interactionId, metadata } = asked;
+  const inputData = { ...metadata.toolApproval, approved: true };
+  await expect(approvals.respond({ interactionId: 'apr_1/other', inputData })).rejects.toThrow(MappingError);
+  await approvals.respond({ interactionId, inputData });
+  expect(events).toHaveLength(1);
+  const { approvalId, proposalDigest, shownDigest } = metadata;
+  await lee.respond(approvalId, { decision: { type: 'deny' }, proposalDigest, shownDigest });
+  expect(await done).toMatchObject([{ status: 'denied' }]);
+  await approvals.respond({ interactionId, inputData });
+  expect(events.slice(1)).toMatchObject([
+    { interactionId, results: { approved: false }, metadata: { outcome: 'denied', decidedBy: ['desk#lee'] } },
+  ]);
+});

@@ -1,4 +1,6 @@
 // A workflow engine whose events ask its application (`USER_INTERACTION_REQUESTED`), one tool call after another.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   isRefusal,
   type ApprovalView,
@@ -7,7 +9,13 @@ import {
   type ToolResult,
   type Worker,
 } from '@countersign/worker-sdk';
-import { interactionProcessed, interactionRequested, responseToInteraction } from '@countersign/worker-sdk/mappings';
+import {
+  interactionProcessed,
+  interactionRequested,
+  interactionSuperseded,
+  MappingError,
+  responseToInteraction,
+} from '@countersign/worker-sdk/mappings';
 import type {
   UserInteractionProcessed,
   UserInteractionRequested,
@@ -18,7 +26,10 @@ import type {
 export interface ToolApprovals {
   /** Resolves to one result for each call. After a restart, pass the same calls again: what has run does not run again. */
   readonly execute: (nodeId: string, calls: Pick<Step, 'runId' | 'toolCalls'>) => Promise<readonly ToolResult[]>;
-  /** Call it with each `USER_INTERACTION_RESPONDED`. Rejects when the response is not about what was asked. */
+  /**
+   * Call it with each `USER_INTERACTION_RESPONDED`. `USER_INTERACTION_PROCESSED` follows when the approval is decided, which may need
+   * more people. Rejects when the response is not about what is asked, such as after a restart before `execute` asks again.
+   */
   readonly respond: (event: UserInteractionResponded) => Promise<void>;
 }
 
@@ -30,39 +41,62 @@ export function createToolApprovals(
   emit: (event: UserInteractionRequested | UserInteractionProcessed) => void,
 ): ToolApprovals {
   const open = new Map<string, UserInteractionRequested>();
-  const ask = (approval: ApprovalView, nodeId: string): void => {
-    const asked = interactionRequested(approval, { workflowId, nodeId });
-    if (open.has(asked.interactionId)) return;
+  const closed = new Set<string>();
+  const close = (event: UserInteractionProcessed): void => {
+    closed.add(event.interactionId);
+    if (open.delete(event.interactionId)) emit(event);
+  };
+  const ask = (approval: ApprovalView, nodeId: string, questionId?: string): void => {
+    const asked = interactionRequested(approval, { workflowId, nodeId, questionId });
+    const before = [...open.values()].find(({ metadata }) => metadata.approvalId === approval.approvalId);
+    if (questionId === undefined && before?.metadata.shownDigest === approval.shownDigest) return;
+    if (before !== undefined) close(interactionSuperseded(before, Date.now()));
     open.set(asked.interactionId, asked);
     emit(asked);
+  };
+  /** The time is over, or a person has decided: at the dialog, in the inbox or in a chat. */
+  const closeDecided = async (asked: UserInteractionRequested): Promise<void> => {
+    let approval = await user.getApproval(asked.metadata.approvalId);
+    // A cluster may show a decision a moment later.
+    for (; approval.state === 'pending'; approval = await user.getApproval(approval.approvalId)) await delay(200);
+    close(interactionProcessed(approval, asked, Date.now()));
+  };
+  const askAgain = async ({ threadId, nodeId, metadata }: UserInteractionRequested, questionId?: string) => {
+    const pending = await worker.pending(threadId);
+    const current = pending.find(({ approvalId }) => approvalId === metadata.approvalId);
+    if (current !== undefined) ask(current, nodeId, questionId);
   };
   return {
     execute: async (nodeId, calls) => {
       let outcome = await worker.step({ ...calls, batchMode: 'sequential' });
-      while (outcome.stopReason !== null) {
+      for (;;) {
+        const pending = new Set(outcome.pendingApprovals.map(({ approvalId }) => approvalId));
+        for (const asked of [...open.values()]) {
+          const isOfNode = asked.threadId === calls.runId && asked.nodeId === nodeId;
+          if (isOfNode && !pending.has(asked.metadata.approvalId)) await closeDecided(asked);
+        }
+        if (outcome.stopReason === null) return outcome.results;
         for (const approval of outcome.pendingApprovals) ask(approval, nodeId);
-        // Also returns when the time is over, or when another person has decided in the inbox or a chat.
         outcome = await worker.wait(outcome.state);
       }
-      return outcome.results;
     },
     respond: async (event) => {
       const asked = open.get(event.interactionId);
-      if (asked === undefined) return;
+      // Delivered twice, or the dialog was closed meanwhile.
+      if (closed.has(event.interactionId)) return;
+      if (asked === undefined) throw new MappingError(`nothing is asked as ${event.interactionId}`);
       const { approvalId, body, idempotencyKey } = responseToInteraction(event, asked);
       try {
-        await user.respond(approvalId, body, { idempotencyKey });
+        const { state } = await user.respond(approvalId, body, { idempotencyKey });
+        if (state !== 'pending') await closeDecided(asked);
       } catch (error) {
-        if (
-          !isRefusal(error, 'already-resolved', 'already-voted', 'expired', 'digest-mismatch', 'idempotency-key-reused')
-        )
-          throw error;
+        if (isRefusal(error, 'already-resolved', 'expired')) await closeDecided(asked);
         // Another person has proposed something else, or told the agent something: the dialog shows that now.
-        const changed = (await worker.pending(asked.threadId)).find((approval) => approval.approvalId === approvalId);
-        if (changed !== undefined) ask(changed, asked.nodeId);
+        else if (isRefusal(error, 'digest-mismatch')) await askAgain(asked);
+        // The person withdrew this answer, and the event was delivered again.
+        else if (isRefusal(error, 'idempotency-key-reused')) await askAgain(asked, randomUUID());
+        else if (!isRefusal(error, 'already-voted')) throw error;
       }
-      open.delete(event.interactionId);
-      emit(interactionProcessed(event, asked, Date.now()));
     },
   };
 }

@@ -7,7 +7,12 @@ export type {
   FunctionCallContent,
   FunctionResultContent,
 } from './function-approval.js';
-export { interactionProcessed, interactionRequested, responseToInteraction } from './user-interaction.js';
+export {
+  interactionProcessed,
+  interactionRequested,
+  interactionSuperseded,
+  responseToInteraction,
+} from './user-interaction.js';
 export type {
   ToolApproval,
   UserInteractionProcessed,

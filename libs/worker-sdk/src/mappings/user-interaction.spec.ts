@@ -122,10 +122,24 @@ describe('an interaction with the user of a workflow', () => {
     const copy = JSON.parse(JSON.stringify(asked)) as typeof asked;
     const result = { approved: true, userInstruction: 'only the copy' };
     expect(responseToInteraction(responded(result), copy)).toEqual(answerOf(result));
-    expect(interactionProcessed(responded(result), copy, 7)).toEqual({
+  });
+
+  it.each([
+    ['approved', { approved: true, editedParameters: { path: '/tmp' }, userInstruction: 'then call' }, ['bob']],
+    ['denied', { approved: false, userInstruction: 'then call' }, ['lee']],
+    ['expired', null, []],
+    ['cancelled', null, []],
+  ] as const)('is closed with what was decided and by whom: %s', (resolution, decided, decidedBy) => {
+    const progress = [{ approvedBy: ['bob'], deniedBy: ['lee'], missing: 0, missingOf: null }];
+    const { instructions } = approval;
+    const ended = { arguments: { path: '/tmp' }, instructions: [...instructions], progress, resolution };
+    expect(interactionProcessed(ended, asked, 7)).toEqual({
       ...{ type: 'USER_INTERACTION_PROCESSED', timestamp: 7, workflowId: 'flow', threadId: 'thread-1' },
-      ...{ interactionId: asked.interactionId, operationType: 'TOOL_APPROVAL', results: dialog(result) },
+      ...{ interactionId: asked.interactionId, operationType: 'TOOL_APPROVAL' },
+      results: decided === null ? null : dialog(decided),
+      metadata: { approvalId: 'apr_1', outcome: resolution, decidedBy },
     });
+    expect(() => interactionProcessed({ ...ended, resolution: null }, asked, 7)).toThrow(MappingError);
   });
 
   it('is another one when the agent would be told something else: an open dialog answers only what it shows', () => {

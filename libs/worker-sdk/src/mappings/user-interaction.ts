@@ -48,7 +48,14 @@ export interface UserInteractionProcessed {
   readonly threadId: string;
   readonly interactionId: string;
   readonly operationType: 'TOOL_APPROVAL';
-  readonly results: ToolApproval;
+  /** What was decided; null: nothing was. */
+  readonly results: ToolApproval | null;
+  /** `superseded`: something else is asked in its place. */
+  readonly metadata: {
+    readonly approvalId: string;
+    readonly outcome: 'approved' | 'denied' | 'expired' | 'cancelled' | 'superseded';
+    readonly decidedBy: readonly string[];
+  };
 }
 
 type Asked = Pick<
@@ -126,12 +133,43 @@ function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval
   return editedParameters && !isPlain ? { type: 'edit', arguments: editedParameters } : { type: 'approve' };
 }
 
-/** The event that closes the interaction. `now`: epoch milliseconds. */
+type Ended = Pick<ApprovalView, 'arguments' | 'instructions' | 'progress' | 'resolution'>;
+
+/**
+ * The event that closes the interaction of an approval that has ended: what was decided, and by whom. `now`: epoch milliseconds.
+ * @throws MappingError for an approval that is pending.
+ */
 export function interactionProcessed(
-  { inputData: results }: UserInteractionResponded,
-  { workflowId, threadId, interactionId }: UserInteractionRequested,
+  approval: Ended,
+  asked: UserInteractionRequested,
   now: number,
 ): UserInteractionProcessed {
+  const { resolution: outcome, progress } = approval;
+  if (outcome === null) throw new MappingError(`the interaction ${asked.interactionId} is not decided`);
+  if (outcome === 'expired' || outcome === 'cancelled') return closing(asked, now, null, { outcome, decidedBy: [] });
+  const by = progress.flatMap(({ approvedBy, deniedBy }) => (outcome === 'approved' ? approvedBy : deniedBy));
+  const { toolApproval } = asked.metadata;
+  const isEdited = !isSameJson(approval.arguments, toolApproval.toolParameters);
+  const told = approval.instructions.map(({ instruction }) => instruction).join('\n');
+  const results = {
+    ...{ ...toolApproval, approved: outcome === 'approved' },
+    ...(outcome === 'approved' && isEdited && { editedParameters: approval.arguments }),
+    ...(told !== '' && { userInstruction: told }),
+  };
+  return closing(asked, now, results, { outcome, decidedBy: [...new Set(by)] });
+}
+
+/** The event that closes an interaction in whose place something else is asked. `now`: epoch milliseconds. */
+export function interactionSuperseded(asked: UserInteractionRequested, now: number): UserInteractionProcessed {
+  return closing(asked, now, null, { outcome: 'superseded', decidedBy: [] });
+}
+
+function closing(
+  { workflowId, threadId, interactionId, metadata: { approvalId } }: UserInteractionRequested,
+  timestamp: number,
+  results: ToolApproval | null,
+  ended: Omit<UserInteractionProcessed['metadata'], 'approvalId'>,
+): UserInteractionProcessed {
   const about = { workflowId, threadId, interactionId, operationType: 'TOOL_APPROVAL' } as const;
-  return { type: 'USER_INTERACTION_PROCESSED', timestamp: now, ...about, results };
+  return { type: 'USER_INTERACTION_PROCESSED', timestamp, ...about, results, metadata: { approvalId, ...ended } };
 }
