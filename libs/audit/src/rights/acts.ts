@@ -1,4 +1,5 @@
-import type { EventType } from '@countersign/contracts';
+import { personOfFrontEnd } from '@countersign/contracts';
+import type { EventData, EventType } from '@countersign/contracts';
 import type { JudgedEvent } from '../legality/judged-event.js';
 import { peopleOfVote } from '../legality/names.js';
 import type { StreamState } from '../legality/streams.js';
@@ -24,6 +25,8 @@ export interface Act {
   readonly vouchedBy?: string;
   /** Of a withdrawal: whose vote it is, where it is another's. */
   readonly castBy?: string;
+  /** Of a vote that is counted once more when another one decides: when it was given. */
+  readonly votedAt?: string;
   /** Of such a withdrawal: the people of that vote, also whom a delegate represents. */
   readonly endedPeople: readonly string[];
   readonly signature?: { readonly credentialId: string };
@@ -97,7 +100,21 @@ export function actsOf(event: JudgedEvent, state: StreamState | undefined): read
   const isOfAgents = rule.needs?.includes('agent') === true;
   const isOfProgram = rules[type] === undefined;
   const endedPeople = peopleEnded(members, state);
-  return [{ ...(data as Partial<Act>), by, at, needs: rule.needs, isOfAgents, isOfProgram, endedPeople }];
+  const own = { ...(data as Partial<Act>), by, at, needs: rule.needs, isOfAgents, isOfProgram, endedPeople };
+  return [own, ...votesOf(event, state)];
+}
+
+/** Attack: the vote of a person who has lost the right since decides with the last one. Law 8: votes are counted then. */
+function votesOf({ type, data, recordedAt }: JudgedEvent, state: StreamState | undefined): readonly Act[] {
+  const { resolution, respondedAt, endedVotes = [] } = data as Partial<EventData<'ApprovalResponded'>>;
+  if (type !== 'ApprovalResponded' || resolution !== 'approved' || state?.kind !== 'call') return [];
+  const at = timeOf(respondedAt ?? recordedAt, recordedAt);
+  const counted = (state.approval?.votes ?? []).filter(({ by, agrees }) => agrees && !endedVotes.includes(by));
+  return counted.map((vote) => {
+    const { frontEnd } = personOfFrontEnd(vote.by) ?? {};
+    const [by, needs] = frontEnd === undefined ? [vote.by, approver] : [frontEnd, ['front-end']];
+    return { by, at, votedAt: vote.at, needs, isOfAgents: false, isOfProgram: true, endedPeople: [] };
+  });
 }
 
 function peopleEnded({ castBy }: Readonly<Record<string, unknown>>, state: StreamState | undefined): readonly string[] {

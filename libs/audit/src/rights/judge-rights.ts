@@ -22,7 +22,7 @@ export function judgeRights(event: JudgedEvent, record: RightsRecord, state: Str
   const ofActs = actsOf(event, state).flatMap((act) => [
     ...(isOfOtherTime(act, event) ? (['other-time'] as const) : []),
     ...(record.isWhole()
-      ? [...judgeAct(act, record), ...ifLate(act, event, record)]
+      ? [...judgeNow(act, record), ...ifLate(act, event, record)]
       : (['unrecorded-rights'] as const)),
   ]);
   const words: readonly Word[] = [...ofActs, ...(isOldReport(event) ? (['other-time'] as const) : [])];
@@ -47,6 +47,12 @@ function isOldReport({ data, recordedAt }: JudgedEvent): boolean {
 function ifLate(act: Act, { recordedAt }: JudgedEvent, record: RightsRecord): readonly Word[] {
   if (act.at === null || isFound(judgeAct(act, record))) return [];
   return isFound(judgeAct({ ...act, at: recordedAt }, record)) ? ['late-record'] : [];
+}
+
+/** A vote that was not legal when it was given is found there. */
+function judgeNow(act: Act, record: RightsRecord): readonly Word[] {
+  const { votedAt } = act;
+  return votedAt !== undefined && isFound(judgeAct({ ...act, at: votedAt }, record)) ? [] : judgeAct(act, record);
 }
 
 function judgeAct(act: Act, record: RightsRecord): readonly Word[] {

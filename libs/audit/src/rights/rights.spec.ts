@@ -275,6 +275,20 @@ describe('an act of a person is found', () => {
       ),
     ],
     [
+      'that decides with the vote of a person whose only credential was removed long before',
+      'gave alice the role approver',
+      approvedBy(
+        later(
+          changed(approvedBy(recorded().request().ask({ expiresAt: null }, { expiresInMs: 'never' }), 'alice'), {
+            removed: [entry('alice')],
+            changedAt: minute(3),
+          }),
+        ),
+        'bob',
+        { respondedAt: minute(30), resolution: 'approved', executeBy: minute(40) },
+      ),
+    ],
+    [
       'that asks without the role agent',
       'gave agent the role agent',
       recordedOnly([entry('agent', { roles: ['resolver'] }), ...people]).request(),
