@@ -11,6 +11,9 @@ export interface RequestFacts extends DigestFacts {
   readonly requesters: readonly string[];
   /** The principal that asked, as it is recorded. */
   readonly requestedBy: string;
+  /** When it was requested, by its word and by its record. */
+  readonly requestedAt: string;
+  readonly recordedAt: string;
   readonly labels: Readonly<Record<string, string>>;
   /** The digest of tool and arguments, which a grant names; null where values are sealed. */
   readonly argumentsDigest: string | null;

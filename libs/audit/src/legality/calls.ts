@@ -1,7 +1,7 @@
 import type { EventData, ToolCallEventType } from '@countersign/contracts';
 import type { ApprovalState, CallState, Permission } from './call-state.js';
-import { claim, lapseClaim, loseOutcome, reconcile, renew, report } from './executions.js';
-import { coversCall, unprovenOfGrant } from './grant-scope.js';
+import { claim, lapseClaim, loseOutcome, reconcile, renew, report, unprovenOfClaim } from './executions.js';
+import { notCovered, unprovenOfGrant } from './grant-scope.js';
 import { illegal, isIllegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
 import { isSameFolded, mayEnd, peopleOfVote } from './names.js';
@@ -63,11 +63,10 @@ function misnamedIn({ metadata }: JudgedEvent, { request: of }: CallState): Ille
   return runId === of.runId && isOfTool ? undefined : illegal('stream', 'its headers name another run, tool or agent');
 }
 
-function unprovenOf(
-  { type, data }: JudgedEvent,
-  { request: of, approval }: CallState,
-  streams: KnownStreams,
-): readonly Unproven[] {
+function unprovenOf(event: JudgedEvent, call: CallState, streams: KnownStreams): readonly Unproven[] {
+  const { type, data } = event;
+  const { request: of, approval } = call;
+  if (type === 'ExecutionClaimed') return unprovenOfClaim(event, call, fateOf(call, streams) === 'begun');
   if (type === 'ToolCallAllowed') {
     const { grantId } = (data as EventData<'ToolCallAllowed'>).verdict;
     return grantId === undefined ? [] : unprovenOfGrant(grantId, of, streams);
@@ -143,10 +142,8 @@ function allowed(event: JudgedEvent, call: CallState, streams: KnownStreams): Ne
   const early = notAllowedAtTurn(call, verdict);
   if (early !== undefined) return early;
   const { grantId } = verdict;
-  if (grantId !== undefined && !coversCall(grantId, call.request, streams)) {
-    return illegal('grant', `the grant ${grantId} has no use for this call, or is about others`);
-  }
-  return { ...call, isJudged: true, queued: null, permission: 'allowed' };
+  const uncovered = grantId === undefined ? undefined : notCovered(grantId, call.request, streams);
+  return uncovered ?? { ...call, isJudged: true, queued: null, permission: 'allowed' };
 }
 
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */

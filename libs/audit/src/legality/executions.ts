@@ -1,8 +1,8 @@
 import type { EventData } from '@countersign/contracts';
 import type { CallState, ExecutionState } from './call-state.js';
 import { illegal, isOfVersion1 } from './judged-event.js';
-import type { Illegal, JudgedEvent } from './judged-event.js';
-import { hasBecomeDue, hasCome, isBeforeBy } from './times.js';
+import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
+import { hasBecomeDue, hasCome, isBeforeBy, isPastEnd } from './times.js';
 
 type Next = Illegal | CallState;
 
@@ -39,10 +39,19 @@ function notClaimable({ attempt, actionDigest, idempotencyKey }: Claimed, call: 
 }
 
 function notInTime({ claimedAt, leaseUntil }: Claimed, call: CallState, hasBatchBegun: boolean): Illegal | undefined {
-  const mayLapse = call.execution.status === 'none' && !call.isCommitted && !hasBatchBegun;
-  if (mayLapse && hasCome(call.executeBy, claimedAt)) return illegal('claim', 'the approval was not used in time');
+  if (mayLapse(call, hasBatchBegun) && hasCome(call.executeBy, claimedAt))
+    return illegal('claim', 'the approval was not used in time');
   if (leaseUntil <= claimedAt) return illegal('lease', 'the lease ends before it begins');
   return isTooLong(claimedAt, leaseUntil) ? illegal('lease', 'the lease is longer than a day') : undefined;
+}
+
+function mayLapse({ execution, isCommitted }: CallState, hasBatchBegun: boolean): boolean {
+  return execution.status === 'none' && !isCommitted && !hasBatchBegun;
+}
+
+/** Whether a claim used its approval in time, where it was recorded later. */
+export function unprovenOfClaim(event: JudgedEvent, call: CallState, hasBatchBegun: boolean): readonly Unproven[] {
+  return mayLapse(call, hasBatchBegun) && isPastEnd(call.executeBy, event, call) ? ['past-end'] : [];
 }
 
 const leaseMsMax = 24 * 60 * 60 * 1000;

@@ -1,14 +1,30 @@
 import { canonicalJson, placeLabelsOf } from '@countersign/contracts';
 import type { RequestFacts } from './call-state.js';
 import { digestOf } from './digests.js';
-import type { Unproven } from './judged-event.js';
+import { illegal } from './judged-event.js';
+import type { Illegal, Unproven } from './judged-event.js';
 import type { GrantState, KnownStreams } from './streams.js';
+import { isBeforeBy, skewMsMax } from './times.js';
 
-/** Returns whether a grant has a use for the call, and its terms are about such a call. One that was not judged may have. */
-export function coversCall(grantId: string, request: RequestFacts, streams: KnownStreams): boolean {
+/**
+ * Why a grant does not cover a call: it has no use for it, its terms are about others, or it had ended. One that was not judged may
+ * cover it. Attack: uses are taken in stock, for calls that come after its revocation.
+ */
+export function notCovered(grantId: string, request: RequestFacts, streams: KnownStreams): Illegal | undefined {
   const grant = streams.get(`grant-${grantId}`)?.state;
-  if (grant?.kind === 'set-aside') return true;
-  return grant?.kind === 'grant' && grant.callIds.includes(request.callId) && isAbout(grant, request);
+  if (grant?.kind === 'set-aside') return undefined;
+  if (grant?.kind !== 'grant' || !grant.callIds.includes(request.callId) || !isAbout(grant, request)) {
+    return illegal('grant', `the grant ${grantId} has no use for this call, or is about others`);
+  }
+  const over = endsOf(grant).find(({ at }) => isBeforeBy(skewMsMax, at, request.requestedAt));
+  return over === undefined
+    ? undefined
+    : illegal('grant', `the grant ${grantId} ended at ${over.at}, before this call was requested`);
+}
+
+/** When a grant ends, by what is said and by the record. */
+function endsOf({ expiresAt, revoked }: GrantState): readonly { readonly at: string; readonly recordedAt: string }[] {
+  return [{ at: expiresAt, recordedAt: expiresAt }, ...(revoked === null ? [] : [revoked])];
 }
 
 function isAbout({ toolName, scope }: GrantState, request: RequestFacts): boolean {
@@ -40,12 +56,17 @@ function isOfArguments({ exactly }: GrantState['scope'], { argumentsDigest }: Re
 /** What the judge cannot say about a call that a grant covers. */
 export function unprovenOfGrant(
   grantId: string,
-  { argumentsDigest }: RequestFacts,
+  { argumentsDigest, recordedAt }: RequestFacts,
   streams: KnownStreams,
 ): readonly Unproven[] {
   const grant = streams.get(`grant-${grantId}`)?.state;
   if (grant?.kind !== 'grant') return [];
   const { exactly, hasCondition } = grant.scope;
-  if (hasCondition) return ['grant-condition'];
-  return exactly !== null && (exactly.salt === null || argumentsDigest === null) ? ['sealed-values'] : [];
+  const isSealed = exactly !== null && (exactly.salt === null || argumentsDigest === null);
+  const isPast = endsOf(grant).some((end) => isBeforeBy(skewMsMax, end.recordedAt, recordedAt));
+  return [
+    ...(hasCondition ? (['grant-condition'] as const) : []),
+    ...(isSealed ? (['sealed-values'] as const) : []),
+    ...(isPast ? (['past-end'] as const) : []),
+  ];
 }

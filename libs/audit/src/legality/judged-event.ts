@@ -60,6 +60,7 @@ export type Unproven =
   | 'turn-order'
   | 'place-in-run'
   | 'off-time'
+  | 'past-end'
   | RightsUnproven
   | PolicyUnproven;
 

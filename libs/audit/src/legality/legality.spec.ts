@@ -575,6 +575,32 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
     'stream',
     granted.grant('GrantRevoked', { grantId: 'grn_x', revokedBy: 'alice', via: 'api', revokedAt: minute(1) }),
   ],
+  [
+    'a call that is requested after the revocation of its grant',
+    'grant',
+    granted
+      .grant('GrantUsed', use)
+      .grant('GrantRevoked', { grantId, revokedBy: 'alice', via: 'api', revokedAt: minute(1) })
+      .request({ requestedAt: minute(20) })
+      .allow({ ...byGrant, allowedAt: minute(20) }),
+  ],
+  [
+    'a call that is requested after the end of its grant',
+    'grant',
+    granted
+      .grant('GrantUsed', use)
+      .request({ requestedAt: minute(31) })
+      .allow({ ...byGrant, allowedAt: minute(31) }),
+  ],
+  [
+    'a denial that does not end its run, as its rule says',
+    'resolution',
+    story()
+      .policy()
+      .request()
+      .ask({}, { denyEndsRun: true })
+      .respond('alice', { decision: { type: 'deny' }, resolution: 'denied' }),
+  ],
   ['a use of another grant', 'stream', granted.grant('GrantUsed', { ...use, grantId: 'grn_x' })],
   [
     'a policy in the stream of another tenant',

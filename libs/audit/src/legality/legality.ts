@@ -51,7 +51,9 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   /** The records take a legal event, whose verdict, turn and silence were compared with what they had before. */
   const takeLegal = (event: JudgedEvent, before: StreamState | undefined, after: StreamState): Judgement => {
     const isOfCall = before?.kind === 'call';
-    const ofCall = isOfCall ? [judgeVerdict(event, before, policies, streams), queues.judge(event, before)] : [];
+    const ofCall = isOfCall
+      ? [judgeVerdict(event, before, { policies, streams, rights }), queues.judge(event, before)]
+      : [];
     const others = [silences.judge(event, before), places.judge(event, before), judgeStatedTime(event, before)];
     const words = [...ofCall, ...others];
     for (const record of [rights, policies, silences]) record.take(event);

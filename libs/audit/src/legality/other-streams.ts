@@ -27,7 +27,7 @@ export function judgeGrant(event: JudgedEvent, grant: GrantState | undefined): N
     case 'GrantUsed':
       return used(event, grant);
     case 'GrantRevoked':
-      return grant.status === 'revoked' ? illegal('grant', 'it is revoked already') : { ...grant, status: 'revoked' };
+      return revoked(event, grant);
     default:
       return illegal('stream', `an event of the type ${event.type} has no place in the stream of a grant`);
   }
@@ -39,7 +39,7 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
   if (terms.tenant !== event.metadata.tenant) return illegal('stream', 'it is a grant of another tenant');
   const isProposed = event.type === 'GrantProposed';
   if (isProposed !== (terms.risk === 'high')) return illegal('grant', 'a grant of high risk waits for a second person');
-  const { createdBy, toolName, risk, expiresAt, maxUses } = terms;
+  const { createdBy, toolName, risk, expiresAt, maxUses, groups, assurance } = terms;
   const usesMax = Math.min(maxUses ?? grantUsesMax, grantUsesMax);
   return {
     kind: 'grant',
@@ -48,7 +48,7 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
     confirmedBy: null,
     toolName,
     risk,
-    expiresAt,
+    ...{ expiresAt, revoked: null, groups, assurance },
     usesMax,
     callIds: [],
     scope: scopeOf(event, terms),
@@ -84,6 +84,12 @@ function used(event: JudgedEvent, grant: GrantState): Next<GrantState> {
   if (nth > usesMax) return illegal('grant', 'every use of the grant is taken');
   if (callIds.includes(callId)) return illegal('grant', 'the call has a use of the grant already');
   return { ...grant, callIds: [...callIds, callId] };
+}
+
+function revoked({ data, recordedAt }: JudgedEvent, grant: GrantState): Next<GrantState> {
+  const { revokedAt: at } = data as { readonly revokedAt: string };
+  if (grant.status === 'revoked') return illegal('grant', 'it is revoked already');
+  return { ...grant, status: 'revoked', revoked: { at, recordedAt } };
 }
 
 interface BatchData {

@@ -44,12 +44,12 @@ function wrongDigest(event: JudgedEvent, data: Requested): Illegal | undefined {
 
 function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
   const { callId, actionDigest, tenant, agentId, runId, toolCallId, toolName, toolSchemaHash } = data;
-  const { batchMode, batchCallIds, requestedBy, labels } = data;
+  const { batchMode, batchCallIds, requestedBy, requestedAt, labels } = data;
   const isHidden = isHiddenRequest(event);
   const isMember = batchMode === 'all-or-nothing' && batchCallIds.length > 1;
   return {
     ...{ callId, actionDigest, tenant, agentId, runId, toolCallId, toolName, toolSchemaHash },
-    ...{ requestedBy, labels },
+    ...{ requestedBy, requestedAt, recordedAt: event.recordedAt, labels },
     salt: isHidden ? null : data.salt,
     argumentsDigest: isHidden ? null : digestOf({ arguments: data.arguments, toolName }),
     shown: shownOfRequest(event, data),

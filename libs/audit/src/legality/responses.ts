@@ -10,7 +10,7 @@ import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openS
 import { textDigest } from './shown-card.js';
 import { judgeSignature } from './signatures.js';
 import type { KnownStreams } from './streams.js';
-import { hasBecomeDue, hasCome, storedAfter } from './times.js';
+import { hasBecomeDue, hasCome, isPastEnd, storedAfter } from './times.js';
 
 /** One response in its context. `after` is the approval with it. */
 interface Answered {
@@ -177,7 +177,11 @@ const isExecutableUntil: Rule = ({ response: { resolution, respondedAt, executeB
     return illegal('resolution', 'its right to run ends at another time than the requirement says');
   }
   const wasDenied = resolution === 'denied' && mayEndRun;
-  return endsRun === true && !wasDenied ? illegal('resolution', 'no requirement lets it end its run') : undefined;
+  if ((endsRun === true) === wasDenied) return undefined;
+  return illegal(
+    'resolution',
+    wasDenied ? 'its rule ends the run, and it does not' : 'no requirement lets it end its run',
+  );
 };
 
 const personRules: readonly Rule[] = [
@@ -232,10 +236,14 @@ function isOfFoldedName({ vote, call, before, after }: Answered): boolean {
 
 function unprovenOf(answered: Answered): readonly Unproven[] {
   const { event, response, call, before } = answered;
+  const isLate = before.proposal.expiresAt.some(
+    (at, index) => before.proposal.requirements[index]?.onTimeout !== 'hold' && isPastEnd(at, event, call),
+  );
   const isUnread = isHidden(event) || isSealedAt(event, '/decision/output');
   const isUnseen = response.shown !== null && isProposalHidden(before, call.request.salt);
   return [
     ...(isUnread || isUnseen ? (['sealed-values'] as const) : []),
+    ...(!response.automatic && isLate ? (['past-end'] as const) : []),
     ...(response.endedVotes === undefined ? [] : (['ended-votes'] as const)),
     ...(!response.automatic && isOfFoldedName(answered) ? (['folded-names'] as const) : []),
   ];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EventData } from '@countersign/contracts';
-import { identity, minute, recordedAt, story } from '../testing/story.js';
+import { approvedStory, identity, minute, recordedAt, story } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { wordsOf } from '../testing/words-of.js';
 import { derivedName, digestOfAction } from './digests.js';
@@ -12,11 +12,23 @@ const seconds = (minutes: number, more: number): string =>
 const words = (told: Story): readonly string[] =>
   [...new Set(wordsOf(told))].map((word) => word.replace(/:.*/, '')).filter((word) => word !== 'unrecorded-rights');
 const allowed = story().policy().request().allow();
+const asked = story().policy().request().ask();
 const lateUntil = { leaseUntil: minute(40) };
 
 describe('the time that an event of a call says', () => {
   it.each<readonly [string, Story, readonly string[]]>([
     ['is that of its record', allowed.claim(), []],
+    ['of a vote is of the deadline', recordedAt(seconds(10, 2), asked.respond('alice')), []],
+    [
+      'of a vote is before the deadline, which its record is not',
+      recordedAt(seconds(10, 3), asked.respond('alice')),
+      ['past-end'],
+    ],
+    [
+      'of a claim is in the right to run, and its record is not',
+      recordedAt(seconds(12, 3), approvedStory().claim()),
+      ['past-end'],
+    ],
     ['is two seconds after its record', recordedAt(seconds(3, -2), allowed.claim()), []],
     ['is more than two seconds after its record', recordedAt(seconds(3, -3), allowed.claim()), ['off-time']],
     [

@@ -12,6 +12,11 @@ export interface GrantState {
   /** The highest risk of a rule that it may answer. */
   readonly risk: GrantTerms['risk'];
   readonly expiresAt: string;
+  /** When it was revoked, by its word and by its record; null: it was not. */
+  readonly revoked: { readonly at: string; readonly recordedAt: string } | null;
+  /** The groups of the creator's sign-in, and how sure it was. */
+  readonly groups: readonly string[];
+  readonly assurance: GrantTerms['assurance'];
   readonly usesMax: number;
   readonly callIds: readonly string[];
   /** The calls that it is about, besides their tool; null: every one. */

@@ -50,6 +50,18 @@ export function hasBecomeDue(
   return hasCome(deadline, stated) && !isBeforeBy(skewMsMax, recordedAt, String(storedAfter(String(deadline), lateMs)));
 }
 
+/**
+ * Returns whether an event was recorded after an end, as it counts from the record of its beginning. Attack: what came too late
+ * says a time at which it was not.
+ */
+export function isPastEnd(
+  end: string | null | undefined,
+  { recordedAt }: { readonly recordedAt: string },
+  { lateMs = 0 }: { readonly lateMs?: number },
+): boolean {
+  return typeof end === 'string' && isBeforeBy(skewMsMax + lateMs, end, recordedAt);
+}
+
 /** Returns whether a deadline has come at a stored time; never for null. Stored times sort as texts. */
 export function hasCome(deadline: string | null | undefined, at: string): boolean {
   return typeof deadline === 'string' && deadline <= at;

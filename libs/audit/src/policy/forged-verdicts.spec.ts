@@ -19,7 +19,7 @@ import {
   strict,
   byEarlier,
 } from '../testing/policy-story.js';
-import { batched, story, verdict } from '../testing/story.js';
+import { batched, minute, story, verdict } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 
 const businessHours = { zone: 'UTC', days: ['mon'], from: '08:00', to: '18:00' };
@@ -36,6 +36,18 @@ const upAtDay = rule(
 );
 const soon = rule('soon', { require: { expiresIn: '1h' } }, doubtful);
 const twoStages = rule('both', { require: { stages: [{ anyOf: ['ops', 'sec'] }, { anyOf: ['sec'] }] } }, doubtful);
+
+/** The record of a tokens file in which alice is in other groups. */
+const withTokens = story().append('system-default-p1', 'ConfigurationChanged', {
+  ...{ processId: 'p1', configures: 'tokens', digest: null, changed: [], removed: [], summary: [] },
+  added: [
+    {
+      ...{ credential: 'token:alice', principal: 'alice', roles: ['approver'], groups: ['ops'], agentIds: [] },
+      rights: digestOf('alice'),
+    },
+  ],
+  changedAt: minute(-9),
+});
 
 describe('a lie about a verdict is found', () => {
   it.each<[string, Story, string]>([
@@ -228,6 +240,21 @@ describe('a lie about a verdict is found', () => {
       'a grant answers for a higher risk',
       covered(under([rule('pays', { require: { risk: 'medium' } })]), 'pays', { risk: 'low' }),
       'its risk is higher',
+    ],
+    [
+      'a grant is of the person for whom the agent acts',
+      covered(under([], { default: 'require' }), 'default', { createdBy: 'Agent' }),
+      'whose own request it covers',
+    ],
+    [
+      'a grant answers with too little assurance',
+      covered(under([rule('pays', { require: { minAssurance: 'medium' } })]), 'pays', { assurance: 'low' }),
+      'is too low',
+    ],
+    [
+      'a grant is of a person whom the rule does not ask',
+      covered(under([rule('pays', { require: { anyOf: ['security'] } })], {}, withTokens), 'pays'),
+      'nothing gave alice a group that the rule asks',
     ],
     ['a grant answers for a call that is blocked', covered(under([never]), 'never'), 'the rule asks nobody'],
     [

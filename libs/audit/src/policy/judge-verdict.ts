@@ -2,51 +2,51 @@ import { deniedInCode } from '@countersign/contracts';
 import type { Requirement } from '@countersign/contracts';
 import type { CallState, RequestFacts } from '../legality/call-state.js';
 import { illegal } from '../legality/judged-event.js';
-import type { Illegal, JudgedEvent, Judgement, PolicyUnproven } from '../legality/judged-event.js';
+import type { Illegal, JudgedEvent, Judgement, PolicyUnproven, Unproven } from '../legality/judged-event.js';
 import type { GrantState, KnownStreams } from '../legality/streams.js';
 import { citationOf } from './citations.js';
 import type { Citation } from './citations.js';
 import { compareRequirement, lessThan, rankOf } from './compare-requirement.js';
 import type { Compared } from './compare-requirement.js';
 import type { PolicyRecord } from './policy-record.js';
+import { judgeGivers } from './judge-givers.js';
+import type { RightsRecord } from '../rights/record.js';
 import { rulingsOf } from './rulings.js';
 import type { Ruling } from './rulings.js';
 import type { WrittenPolicy } from './written-policy.js';
 import type { Asked } from './written-requirement.js';
 
 /** What is wrong with a verdict, or could not be shown. */
-type Word = Illegal | PolicyUnproven;
+type Word = Illegal | Unproven;
+
+/** What a verdict is compared with. */
+export interface Records {
+  readonly policies: PolicyRecord;
+  readonly streams: KnownStreams;
+  readonly rights: RightsRecord;
+}
 
 /**
  * Compares a verdict with the policy that it cites, without its expressions. Attack: the owner of the log allows a call that the
  * policy blocks, or asks fewer people than its rule names. `call` is the call before the event.
  */
-export function judgeVerdict(
-  event: JudgedEvent,
-  call: CallState,
-  policies: PolicyRecord,
-  streams: KnownStreams,
-): Judgement {
-  const words = wordsAbout(event, call, policies, streams);
+export function judgeVerdict(event: JudgedEvent, call: CallState, records: Records): Judgement {
+  const words = wordsAbout(event, call, records);
   return {
     illegal: words.filter((word) => typeof word === 'object'),
     unproven: words.filter((word) => typeof word === 'string'),
   };
 }
 
-function wordsAbout(
-  event: JudgedEvent,
-  call: CallState,
-  policies: PolicyRecord,
-  streams: KnownStreams,
-): readonly Word[] {
+function wordsAbout(event: JudgedEvent, call: CallState, records: Records): readonly Word[] {
+  const { policies } = records;
   const cited = citationOf(event, call);
   if (cited === undefined) return [];
   const { verdict } = cited;
   const policy = policies.find(verdict.policyVersion, call.request.tenant);
   const place = placeOf(event, cited, policies);
   if (typeof place[0] === 'object') return place;
-  const compared = policy === undefined ? (['unread-policy'] as const) : compare(policy, cited, call.request, streams);
+  const compared = policy === undefined ? (['unread-policy'] as const) : compare(policy, cited, call, records);
   return [...place, ...automatic(cited), ...compared];
 }
 
@@ -69,12 +69,8 @@ function automatic({ verdict: { automatic: says, outcome } }: Citation): readonl
   return says === (outcome !== 'require') ? [] : [illegal('verdict', 'it is automatic only where no person is asked')];
 }
 
-function compare(
-  policy: WrittenPolicy,
-  cited: Citation,
-  request: RequestFacts,
-  streams: KnownStreams,
-): readonly Word[] {
+function compare(policy: WrittenPolicy, cited: Citation, call: CallState, records: Records): readonly Word[] {
+  const { request } = call;
   const { ruleId, outcome, grantId } = cited.verdict;
   if (ruleId === deniedInCode && outcome === 'block') return [];
   const paths = policy.pathsOf(request);
@@ -84,7 +80,7 @@ function compare(
   if (rulings.length === 0) {
     return [illegal('verdict', `the rule "${ruleId}" cannot decide about this call: "${paths.end.ruleId}" does`)];
   }
-  if (grantId !== undefined) return [...byGrant(rulings, cited, streams.get(`grant-${grantId}`)?.state), ...depends];
+  if (grantId !== undefined) return [...byGrant(rulings, cited, call, records), ...depends];
   return [...(notSaid(rulings, cited, request) ?? asked(rulings, cited, request)), ...depends];
 }
 
@@ -111,13 +107,24 @@ function short(version: string): string {
 type Requires = Extract<Ruling, { readonly outcome: 'require' }>;
 
 /** A standing grant answers for one person: where the rule asks for no more, and for no higher risk than the grant is for. */
-function byGrant(rulings: readonly Ruling[], { verdict }: Citation, grant: unknown): readonly Word[] {
+function byGrant(
+  rulings: readonly Ruling[],
+  { verdict }: Citation,
+  call: CallState,
+  { streams, rights }: Records,
+): readonly Word[] {
   if (verdict.outcome !== 'allow') return [illegal('verdict', 'it names a grant, and does not allow')];
-  const risk = (grant as GrantState | undefined)?.kind === 'grant' ? (grant as GrantState).risk : 'high';
-  const reasons = rulings.filter(isRequired).map((ruling) => whyNoGrant(ruling, risk));
-  if (reasons.length > 0 && reasons.includes(undefined)) return [];
-  const why = reasons[0] ?? 'the rule asks nobody';
-  return [illegal('grant', `no grant covers a call of the rule "${verdict.ruleId}": ${why}`)];
+  const state = streams.get(`grant-${String(verdict.grantId)}`)?.state;
+  const grant = state?.kind === 'grant' ? state : undefined;
+  const required = rulings.filter(isRequired);
+  const able = required.filter((ruling) => whyNoGrant(ruling, grant?.risk ?? 'high') === undefined);
+  const ofGivers = able.map(({ asked: { requirement } }) =>
+    grant === undefined ? [] : judgeGivers(grant, requirement, call, rights),
+  );
+  const words = ofGivers.find((some) => some.every((word) => typeof word === 'string')) ?? ofGivers[0];
+  if (words !== undefined) return words;
+  const why = required[0] === undefined ? 'the rule asks nobody' : whyNoGrant(required[0], grant?.risk ?? 'high');
+  return [illegal('grant', `no grant covers a call of the rule "${verdict.ruleId}": ${String(why)}`)];
 }
 
 function isRequired(ruling: Ruling): ruling is Requires {

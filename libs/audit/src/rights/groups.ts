@@ -24,6 +24,19 @@ export function judgeGroups(act: Act, record: RightsRecord): readonly Word[] {
   ];
 }
 
+/** Why a person may not have been in one of these groups, or is not known to; undefined: something gave them one. */
+export function notInGroups(
+  by: string,
+  groups: readonly string[],
+  at: string | null,
+  record: RightsRecord,
+): Word | undefined {
+  if (!record.isWhole()) return 'unrecorded-rights';
+  const act = { by, at, needs: null, isOfAgents: false, isOfProgram: false, endedPeople: [] };
+  if (groups.some((group) => isGiven(act, by, group, record))) return undefined;
+  return instead(act, by, record) ?? illegal('grant', `nothing gave ${by} a group that the rule asks`);
+}
+
 function isGiven({ at, credential }: Act, owner: string, group: string, record: RightsRecord): boolean {
   const byTokens = record.ofPerson(owner, at).some(({ what }) => {
     // A grant has the groups of its own credential.

@@ -535,7 +535,7 @@ describe('what no record can show is said to be unproven', () => {
 
   it('late-record: an event that says that it is older than a removal long before it', () => {
     const removed = changed(asked(), { removed: people, changedAt: minute(4) });
-    expect(wordsOf(approvedBy(later(removed, 20), 'alice'))).toEqual(['other-time', 'late-record']);
+    expect(wordsOf(approvedBy(later(removed, 20), 'alice'))).toEqual(['past-end', 'other-time', 'late-record']);
   });
 
   const windowed = (from: number, until: number): Story =>
@@ -557,16 +557,16 @@ describe('what no record can show is said to be unproven', () => {
       asked(recorded([entry('alice', { groups: [] })]).policy(policyOf({ id: 'alice', groups: ['ops'] }))).policy(),
     ],
   ])('late-record: a vote that says that it is older than the time at which %s', (_, told) => {
-    expect(wordsOf(approvedBy(later(told), 'alice'))).toEqual(['other-time', 'late-record']);
+    expect(wordsOf(approvedBy(later(told), 'alice'))).toEqual(['past-end', 'other-time', 'late-record']);
   });
 
   it('late-record: a vote of a delegate that says that it is older than the end of the delegation', () => {
     const told = approvedBy(later(asked(windowed(-9, 2))), 'alice', { onBehalfOf: 'dora' });
-    expect(wordsOf(told)).toEqual(['other-time', 'late-record']);
+    expect(wordsOf(told)).toEqual(['past-end', 'other-time', 'late-record']);
   });
 
   it('other-time: a vote that says that it is older than its record, so that its deadline was not over', () => {
-    expect(wordsOf(approvedBy(later(asked()), 'alice'))).toEqual(['other-time']);
+    expect(wordsOf(approvedBy(later(asked()), 'alice'))).toEqual(['past-end', 'other-time']);
   });
 
   it('other-time: a report that says that it is older than its record, so that its lease was not over', () => {

@@ -58,6 +58,8 @@ const words: Readonly<Record<Counted, string>> = {
     'of a claim that names fewer calls of its run than were recorded before it, or whose run was not shown whole: its number for a receipt',
   'off-time':
     'with a time more than two seconds after their record, or before the record of the event before them in their call: which one is right',
+  'past-end':
+    'that say that they happened before a deadline or the end of a grant, and were recorded more than two seconds after it: whether they were in time',
   'silence-time':
     'approved by silence: whether people could respond all the time, of which the log has the starts of a standalone server alone',
   'set-back':

@@ -1,0 +1,35 @@
+import type { Requirement } from '@countersign/contracts';
+import type { CallState } from '../legality/call-state.js';
+import { illegal } from '../legality/judged-event.js';
+import { compared } from '../legality/names.js';
+import type { GrantState } from '../legality/streams.js';
+import { notInGroups } from '../rights/groups.js';
+import type { RightsRecord } from '../rights/record.js';
+import type { Word } from '../rights/word.js';
+import { rankOf } from './compare-requirement.js';
+
+/**
+ * Compares the people behind a grant with those whom a rule asks about the call that it covers. Attacks: a person whom the rule does
+ * not ask gives the grant, or one who answers their own request, or through a channel that is not sure enough.
+ */
+export function judgeGivers(
+  { createdBy, confirmedBy, groups, assurance }: GrantState,
+  { stages, fourEyes, minAssurance, risk }: Requirement,
+  { request }: CallState,
+  rights: RightsRecord,
+): readonly Word[] {
+  const second = confirmedBy === null ? [] : [confirmedBy];
+  const own = [createdBy, ...second].find((name) => request.requesters.includes(compared(name)));
+  if (fourEyes && own !== undefined) {
+    return [illegal('four-eyes', `the grant is of ${own}, whose own request it covers`)];
+  }
+  if (rankOf(assurance) < rankOf(minAssurance)) {
+    return [illegal('grant', `the assurance ${assurance} of the grant is too low`)];
+  }
+  const asked = stages[0]?.groups ?? null;
+  if (asked === null) return [];
+  // The groups of the second person count where two people are needed.
+  const others = risk === 'high' ? second : [];
+  const people = groups.some((group) => asked.includes(group)) ? others : [createdBy, ...others];
+  return people.map((by) => notInGroups(by, asked, request.recordedAt, rights)).filter((word) => word !== undefined);
+}
