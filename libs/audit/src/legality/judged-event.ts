@@ -52,6 +52,7 @@ export type Unproven =
   | 'hidden-card'
   | 'ended-votes'
   | 'folded-names'
+  | 'other-names'
   | 'grant-condition'
   | 'older-rules'
   | 'set-back'

@@ -13,6 +13,7 @@ import { createQueues } from './queues.js';
 import { createSilences } from './silence.js';
 import { judgeStatedTime } from './stated-times.js';
 import { judgeRights } from '../rights/judge-rights.js';
+import { judgeNames } from '../rights/one-person.js';
 import { createRightsRecord } from '../rights/record.js';
 import { graceMs } from '../rights/timeline.js';
 import type { KnownStream, KnownStreams, StreamState } from './streams.js';
@@ -55,7 +56,8 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       ? [judgeVerdict(event, before, { policies, streams, rights }), queues.judge(event, before)]
       : [];
     const others = [silences.judge(event, before), places.judge(event, before), judgeStatedTime(event, before)];
-    const words = [...ofCall, ...others];
+    const names = judgeNames(event, before, after, rights);
+    const words = [...ofCall, ...others, names];
     for (const record of [rights, policies, silences]) record.take(event);
     if (after.kind === 'call') queues.take(after);
     return {

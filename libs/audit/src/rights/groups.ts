@@ -64,7 +64,10 @@ function instead(act: Act, owner: string, record: RightsRecord): Word | undefine
 }
 
 /** A notifier receives answers of chats, and knows people by a policy file that only the gateways record. */
-function isOfNotifier({ credential = '' }: Act, record: RightsRecord): boolean {
+export function isOfNotifier(
+  { credential = '' }: { readonly credential?: string | undefined },
+  record: RightsRecord,
+): boolean {
   return record.hasNotifier() && /^(?:slack|telegram|teams|mail):/.test(credential);
 }
 

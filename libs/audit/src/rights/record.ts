@@ -1,4 +1,5 @@
-import type { CredentialRights, SystemEventData } from '@countersign/contracts';
+import { identitiesIn } from '@countersign/contracts';
+import type { CredentialRights, Identities, SystemEventData } from '@countersign/contracts';
 import type { JudgedEvent } from '../legality/judged-event.js';
 import { createTimeline } from './timeline.js';
 import type { Said, Timeline } from './timeline.js';
@@ -14,6 +15,8 @@ export interface ListedPeople {
 export interface PolicyPerson {
   readonly id: string;
   readonly groups: readonly string[];
+  /** Their other names: in channels and in front ends. */
+  readonly identities: readonly string[];
   /** Who responds in place of the person, and from when until when. */
   readonly delegates: readonly { readonly to?: unknown; readonly from?: unknown; readonly until?: unknown }[];
 }
@@ -123,12 +126,20 @@ interface Activated {
 function peopleIn({ approvers }: Activated['content']): readonly PolicyPerson[] {
   const all: readonly unknown[] = Array.isArray(approvers) ? approvers : [];
   return all.flatMap((one) => {
-    const { id, groups, delegates } = (one ?? {}) as Readonly<Record<string, unknown>>;
+    const { id, groups, identities, delegates } = (one ?? {}) as Readonly<Record<string, unknown>>;
     const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
     const given = listOf(groups).filter((group) => typeof group === 'string');
     const deputies = listOf(delegates).filter((deputy) => typeof deputy === 'object' && deputy !== null);
-    return typeof id === 'string' ? [{ id, groups: given, delegates: deputies }] : [];
+    if (typeof id !== 'string') return [];
+    return [{ id, groups: given, identities: namesIn(identities), delegates: deputies }];
   });
+}
+
+function namesIn(identities: unknown): readonly string[] {
+  const { frontEnds, ...ofChannels } = (identities ?? {}) as Readonly<Record<string, unknown>>;
+  const texts = Object.entries(ofChannels).filter(([, identity]) => typeof identity === 'string');
+  const people = (Array.isArray(frontEnds) ? frontEnds : []).filter((name) => typeof name === 'string');
+  return identitiesIn({ ...(Object.fromEntries(texts) as Identities), frontEnds: people });
 }
 
 function takeTokens(

@@ -42,6 +42,8 @@ const words: Readonly<Record<Counted, string>> = {
     'that ended votes of other names: whether those people had lost the right, or are the same person, was not checked',
   'folded-names':
     'of people whose names differ in letters that only the full case folding of Unicode makes one: an older version counted them as two people',
+  'other-names':
+    'of people who are one by some of the policies that may have been in force, or in letters that only the full case folding of Unicode makes one: they counted as two people',
   'grant-condition': 'permitted by a grant with a condition on the arguments: it was not evaluated',
   'older-rules': 'of an older schema version after newer ones: judged by the rules of that version, which were weaker',
   'unrecorded-rights':
