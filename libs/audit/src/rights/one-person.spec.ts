@@ -14,7 +14,7 @@ const known = (approvers: readonly Members[], before = story()): Story => {
 const alice = { id: 'alice', groups: [], identities: { email: 'alice@example.com', frontEnds: ['desk#al'] } };
 const two = { stages: [{ mode: 'quorum' as const, approve: 3, deny: 1, groups: ['ops'] }] };
 const asked = (told: Story, request: Members = {}, required: Parameters<Story['ask']>[1] = two): Story => {
-  const { policyVersion } = told.events.at(-1)?.data as { readonly policyVersion: string };
+  const { policyVersion = '' } = (told.events.at(-1)?.data ?? {}) as { readonly policyVersion?: string };
   return told.request(request).ask({ verdict: verdict('require', { policyVersion }) }, required);
 };
 const both = (told: Story, first: string, second: string, more: Members = {}): Story =>
