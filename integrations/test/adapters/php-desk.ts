@@ -45,8 +45,13 @@ interface Phase {
   readonly toolResults: object;
 }
 
+export interface Chat {
+  readonly statusOf: (headers: Readonly<Record<string, string>>, body?: unknown) => Promise<number>;
+  readonly post: (messages: readonly object[], user?: string) => Promise<Phase>;
+}
+
 /** Serves the page of the chat, to two users who are signed in. */
-export async function openChat(env: Readonly<Record<string, string>>) {
+export async function openChat(env: Readonly<Record<string, string>>): Promise<Chat> {
   const [port, sessions, conversation] = [await freePort(), temporaryFolder(), randomUUID()];
   for (const user of ['kim', 'lou']) {
     const values = { user, conversation: `${user}-${conversation}` };
@@ -66,7 +71,15 @@ export async function openChat(env: Readonly<Record<string, string>>) {
       headers: { 'content-type': 'application/json', cookie: 'PHPSESSID=kim', ...headers },
       body: JSON.stringify(body),
     });
-  await eventually('the page', () => send([], { cookie: '' }).catch(() => undefined));
+  const isUp = await eventually('the page', async () => {
+    if (server.exitCode !== null) return { ours: false };
+    const answer = await send([], { cookie: '' }).catch(() => undefined);
+    return answer === undefined
+      ? undefined
+      : { ours: answer.headers.get('set-cookie')?.startsWith('PHPSESSID=') === true };
+  });
+  // Another process may have taken the free port in between.
+  if (!isUp.ours) return openChat(env);
   return {
     statusOf: async (headers: Readonly<Record<string, string>>, body: unknown = []) =>
       (await send(body, headers)).status,
