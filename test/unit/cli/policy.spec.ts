@@ -118,7 +118,9 @@ describe('countersign policy check', () => {
   it('ends with 6 when there is no such file', async () => {
     const { code, err } = await run('policy', 'check', inFolder('none.yaml'));
     const problem = `file not found: ${inFolder('none.yaml')}. Create it or correct the path.`;
-    expect([code, err.replaceAll(/\s+/g, ' ')]).toEqual([6, expect.stringContaining(problem)]);
+    // A line may end inside a long path.
+    const withoutSpaces = (text: string): string => text.replaceAll(/\s+/g, '');
+    expect([code, withoutSpaces(err)]).toEqual([6, expect.stringContaining(withoutSpaces(problem))]);
   });
 });
 

@@ -217,6 +217,12 @@ describe('as properties', () => {
     );
   });
 
+  it('takes the shortest print of a double that lies between two decimals of 17 digits', () => {
+    expect(faultsOf('[19690123682919452e-1]')).toEqual([]);
+    expect(faultsOf('[1969012368291945.3]')).toEqual([]);
+    expect(faultsOf('[1969012368291945.4]')).toHaveLength(1);
+  });
+
   it('takes a number of up to 17 digits in any spelling but digits alone exactly when they are those of its double', () => {
     const wholes = fc.bigInt({ min: 1n, max: 10n ** 17n - 1n });
     fc.assert(
@@ -229,8 +235,11 @@ describe('as properties', () => {
           `0.${bare}E${power + bare.length}`,
         ];
         for (const text of texts) {
-          const printed = Number(text).toPrecision(bare.length);
-          const isSame = Number(printed) === Number(text) && digitsOf(printed) === bare;
+          const value = Number(text);
+          // Between two decimals of 17 digits the shortest print may be the lower one, and `toPrecision` takes the upper one.
+          const isSame = [value.toPrecision(bare.length), String(value)].some(
+            (printed) => Number(printed) === value && digitsOf(printed) === bare,
+          );
           expect(faultsOf(`[${sign}${text}]`)).toHaveLength(isSame ? 0 : 1);
         }
       }),
