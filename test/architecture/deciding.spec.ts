@@ -38,7 +38,7 @@ const words = [
       'tool-call.turn',
     ],
   ].map((name) => `libs/domain/src/${name}.ts`),
-  ...['joined', 'narrowed', 'rule'].map((name) => `libs/policy/src/${name}.ts`),
+  ...['joined', 'joined-stages', 'narrowed', 'rule'].map((name) => `libs/policy/src/${name}.ts`),
 ];
 
 /** The files from which a file imports values. */
