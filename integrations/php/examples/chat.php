@@ -62,8 +62,10 @@ foreach ($messages[$turn]['toolCalls'] ?? [] as $number => $call) {
 }
 $step = $gate->request($conversation, $calls); // runs nothing before the answers are read
 
-// Phase 2: the next message has the user's answers, and the outputs of the calls that the page executed.
-$sent = array_filter($turn === array_key_last($messages) ? [] : end($messages)) + ['toolApprovalResponses' => [], 'toolResults' => []];
+// Phase 2: the messages after it have the user's answers, and the outputs of the calls that the page executed.
+$later = array_slice($messages, $turn === null ? 0 : $turn + 1);
+$sentIn = fn (string $member) => array_merge(...array_map(fn (array $message) => $message[$member] ?? [], $later));
+$sent = ['role' => end($later)['role'] ?? '', 'toolApprovalResponses' => $sentIn('toolApprovalResponses'), 'toolResults' => $sentIn('toolResults')];
 $answers = array_column($sent['toolApprovalResponses'], null, 'approvalId');
 $refused = array_map(fn () => ['problem' => 'not-found'], $answers); // of no call of this message
 $person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $user, groups: ['chat']);
@@ -79,7 +81,7 @@ foreach (array_filter($step->recorded, fn (object $call) => isset($call->approva
     $answer = $answers[$approvalId] ?? null;
     unset($refused[$approvalId]);
     if ($answer === null) {
-        if ($turn !== array_key_last($messages) && $call->state === 'awaiting_approval') {
+        if ($later !== [] && $call->state === 'awaiting_approval') {
             $cancel($call->callId, 'the user did not respond, so it counts as denied');
         }
         continue;

@@ -200,9 +200,12 @@ if (missing(['PHP with Guzzle']).length === 0) {
     expect(await approve('lee', 'chat')).toBe(200);
     // Without a digest, as Prism sends them; then the user types on.
     const denials = [first, second].map((one) => ({ approvalId: one?.approvalId, approved: false, reason: 'never' }));
-    const sent = { role: 'user', content: 'no', toolApprovalResponses: denials };
+    const sent = [
+      { role: 'tool', toolApprovalResponses: denials },
+      { role: 'user', content: 'and now?' },
+    ];
     for (const _ of ['once', 'again'])
-      expect(await chat.post([assistant, sent])).toMatchObject({
+      expect(await chat.post([assistant, ...sent])).toMatchObject({
         refused: { [first!.approvalId]: { problem: 'already-resolved', by: 'support-desk#lee' } },
         toolResults: {
           'msg_3/0': 'The call was cancelled before it ran: the user said no',
