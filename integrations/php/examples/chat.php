@@ -95,7 +95,7 @@ foreach (array_filter($step->recorded, fn (object $call) => isset($call->approva
     } catch (CountersignException $error) {
         // Such as `already-resolved`: `by` was faster.
         $refused[$approvalId] = ['problem' => $error->problem, 'by' => $error->body->respondedBy ?? null];
-        if (!$isApproved && $error->problem === 'already-resolved') {
+        if (!$isApproved && in_array($error->problem, ['already-resolved', 'invalid-request'], true)) {
             $cancel($call->callId, 'the user said no');
         }
     }

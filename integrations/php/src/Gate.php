@@ -96,14 +96,18 @@ final class Gate
 
     /**
      * Goes on with a step, in this or another process: runs what was approved since. It requests nothing: a state that somebody forged
-     * has no call that was not recorded before.
+     * has no call that was not recorded before. The tools of this process judge the calls of a stored state again: what one of them asks
+     * about does not run without a person, also where the process that requested it asked nobody.
      *
      * @param Step|array<string, mixed> $step or its `toArray`
+     * @param mixed $state and `$messages` are for `needsApproval`, where a stored state is judged again
      */
-    public function resume(Step|array $step, int $waitMs = 0): Step
+    public function resume(Step|array $step, int $waitMs = 0, mixed $state = null, array $messages = []): Step
     {
         // A step in memory is as old as a stored one: its calls are read again.
-        $step = Step::fromArray($step instanceof Step ? $step->toArray() : $step, $this->client);
+        $isStored = is_array($step);
+        $step = Step::fromArray($isStored ? $step : $step->toArray(), $this->client);
+        $step = $isStored ? $this->judged($step, $state, $messages) : $step;
         if ($step->agentId !== $this->agentId) {
             throw new InvalidArgumentException("The state is no step of the agent {$this->agentId}.");
         }
@@ -136,6 +140,26 @@ final class Gate
             }
         }
         return $this->resume($step);
+    }
+
+    /** Attack: a process with a laxer tool requests a call, and one whose tool asks about it goes on with the state and runs it. */
+    private function judged(Step $step, mixed $state, array $messages): Step
+    {
+        $asked = [];
+        foreach ($step->asked as $call) {
+            $tool = $this->tools[$call['toolName']] ?? null;
+            if ($tool !== null && !($call['needsApproval'] ?? false)) {
+                $context = new ApprovalContext($step->runId, $call['toolCallId'], $state, $messages);
+                try {
+                    $own = $tool->call($call['arguments'] ?? null, $context);
+                    $call += array_intersect_key($own, ['needsApproval' => true, 'reason' => true]);
+                } catch (InvalidArgumentException) {
+                    // Arguments that this tool cannot get fail when it is run.
+                }
+            }
+            $asked[] = $call;
+        }
+        return new Step($step->runId, $step->agentId, $asked, $step->recorded, $step->refused, $step->order);
     }
 
     /** Runs what may run. */

@@ -39,6 +39,15 @@ test('a call waits for a person in one process, and runs once in another', funct
     throws(ConflictException::class, '/tool-call-mismatch/', fn () => $gateOf($delete())->step($runId, [$call('/etc/passwd')]));
 });
 
+test('a state goes on under the tools of the process that has it: what one of them asks about waits for a person', function () use ($gateOf, $delete, $call, $run, $kim, &$ran) {
+    [$state, $before] = [json_decode(json_encode($gateOf($delete(false))->request($run(), [$call('/a')])->toArray()), true), $ran];
+    $strict = $gateOf($delete(fn (array $input) => $input['path'] === '/a'));
+    $step = $strict->resume($state);
+    same([StopReason::AwaitingApproval, $before], [$step->stopReason(), $ran]);
+    $kim->respond(ApprovalResponse::to($step->pendingApprovals()[0], true));
+    same(['deleted /a', [...$before, '/a']], [$strict->resume($state)->results()['c1']->text, $ran]);
+});
+
 test('a denied call does not run, an edited one runs as edited, and {} stays {}', function () use ($client, $run, $kim) {
     $seen = [];
     $search = new Tool('search', function (array $_, $execution) use (&$seen): object {
