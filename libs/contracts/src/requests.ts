@@ -191,6 +191,10 @@ export const respondSchema = z
       description:
         'The `shownDigest` of the approval that you saw: an instruction that came since is answered `digest-mismatch`. Without it, a response does not say whether its person saw the instructions.',
     }),
+    shownRevision: z.int().min(1).optional().meta({
+      description:
+        'The `shownRevision` of the approval that you saw: a response to an earlier question is answered `digest-mismatch`. Send it where a message may be delayed or read again, as in a chat or on a bus.',
+    }),
     actionDigest: digestSchema.optional(),
     signature: answerSignatureSchema.optional().meta({
       description:

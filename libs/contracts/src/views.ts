@@ -98,6 +98,10 @@ export const approvalViewSchema = z
       description:
         'The digest of the proposal and of `instructions` together: send it with the response. Without instructions it is that of the proposal.',
     }),
+    shownRevision: z.int().meta({
+      description:
+        'Each proposal, instruction and withdrawal makes the next revision of what is shown, from 1. Unlike `shownDigest` it never comes back. Send it with a response that may be delayed or read again.',
+    }),
     instructions: z.array(instructionSchema).meta({
       description:
         'Those of the votes that count: while it is pending for or against the current proposal, afterwards for the resolution.',

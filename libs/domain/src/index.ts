@@ -121,7 +121,7 @@ export { currentProposal, digestInputOf, expiresAtOf, requirementOf, requirement
 export { historyLimits } from './history-limits.js';
 export { agrees, groupsAsked, groupsOfProposal, progressOf } from './seats.js';
 export { withVotersNow } from './voters.js';
-export { instructionsOf } from './voting.js';
+export { instructionsOf, shownRevisionOf } from './voting.js';
 export type { Instruction } from './voting.js';
 export { upcomingOf } from './upcoming.js';
 export type {

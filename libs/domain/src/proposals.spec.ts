@@ -31,7 +31,7 @@ import { currentProposal, expiresAtOf } from './proposal.js';
 import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval } from './tool-call.state.js';
 import { progressOf } from './seats.js';
-import { instructionsOf } from './voting.js';
+import { instructionsOf, shownRevisionOf } from './voting.js';
 
 const twoOf = { stages: [stage({ approve: 2, deny: 2 })] };
 const again = (at = minute(61)) => ask({ round: 2, approvalId: secondApproval, at, requirement: requirement(twoOf) });
@@ -169,6 +169,35 @@ describe('the instruction', () => {
     expect(instructionsOf(approvalAfter(asked, told, expire()))).toEqual([]);
     expect(instructionsOf(approvalAfter(request(twoOf), told, expire()))).toEqual([]);
     expect(instructionsOf(approvalAfter(request(twoOf), told, cancel()))).toEqual([]);
+  });
+});
+
+describe('the revision of what is shown', () => {
+  const told = respond('alice', { instruction: 'then verify the backup' });
+  const revisionAfter = (...commands: readonly ToolCallCommand[]): number =>
+    shownRevisionOf(approvalAfter(request(twoOf), ...commands));
+
+  it('goes up with each proposal, instruction and withdrawal, and not with a plain vote', () => {
+    expect(revisionAfter()).toBe(1);
+    expect(revisionAfter(respond('alice'))).toBe(1);
+    expect(revisionAfter(told)).toBe(2);
+    expect(revisionAfter(editBy('alice', edit('b')))).toBe(2);
+  });
+
+  it('never comes back: what is shown after a withdrawal is as before, and its revision is another one', () => {
+    expect(revisionAfter(told, withdraw('alice'))).toBe(3);
+    expect(revisionAfter(respond('alice'), withdraw('alice'))).toBe(2);
+    expect(revisionAfter(respond('alice'), withdraw('alice'), respond('alice'), withdraw('alice'))).toBe(3);
+  });
+
+  it('must be the current one in a response that names it, so that an old message does not respond', () => {
+    const shownRevision = { shown: 1, current: 2 };
+    given(history(request(twoOf), respond('alice'), withdraw('alice')))
+      .when(respond('alice', { shownRevision }))
+      .thenRefused('digest-mismatch', { shownRevision: 2 });
+    given(history(request(twoOf), respond('alice'), withdraw('alice')))
+      .when(respond('bob', { shownRevision: { shown: 2, current: 2 } }))
+      .thenAccepted({ respondedBy: 'bob' });
   });
 });
 

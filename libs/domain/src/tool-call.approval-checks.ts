@@ -125,13 +125,20 @@ const isReadable: Check = ({ approval, command: { decision } }) => {
 /**
  * Attack: the proposal changed after the approver looked, or another approver added an instruction to the agent. The
  * digests that they saw must be the current ones.
+ *
+ * Attack: a message that decided nothing, or whose response was withdrawn, is sent again when the same is shown once more. The
+ * revision that it names is an older one.
  */
 const isSeen: Check = ({ command, approval }) => {
-  const { proposalDigest, shownDigest, actionDigest } = command;
+  const { proposalDigest, shownDigest, shownRevision, actionDigest } = command;
   const isShown = proposalDigest === null || proposalDigest.shown === proposalDigest.current;
   if (isShown && isOfAction(actionDigest, approval)) {
-    if (isToldAll(shownDigest)) return undefined;
-    return no('digest-mismatch', 'The agent gets another instruction than you were shown.', asked(command, approval));
+    if (!isToldAll(shownDigest)) {
+      return no('digest-mismatch', 'The agent gets another instruction than you were shown.', asked(command, approval));
+    }
+    if (shownRevision === undefined || shownRevision.shown === shownRevision.current) return undefined;
+    const detail = 'This is a response to an earlier question: look at the current one, and respond to that.';
+    return no('digest-mismatch', detail, asked(command, approval));
   }
   return no('digest-mismatch', 'What is asked is no longer what you answered.', asked(command, approval));
 };
@@ -141,7 +148,10 @@ function isOfAction(actionDigest: string | null, approval: Approval): boolean {
 }
 
 /** What a person needs to look at before they answer again. */
-function asked({ proposalDigest, shownDigest }: RespondToApproval, approval: Approval): NonNullable<Refusal['extra']> {
+function asked(
+  { proposalDigest, shownDigest, shownRevision }: RespondToApproval,
+  approval: Approval,
+): NonNullable<Refusal['extra']> {
   const { action, number, kind, proposedBy, proposedAt, replaces } = currentProposal(approval);
   return {
     actionDigest: action.actionDigest,
@@ -150,6 +160,7 @@ function asked({ proposalDigest, shownDigest }: RespondToApproval, approval: App
       ...(proposalDigest !== null && { digest: proposalDigest.current }),
     },
     ...(shownDigest !== undefined && { shownDigest: shownDigest.current }),
+    ...(shownRevision !== undefined && { shownRevision: shownRevision.current }),
     instructions: instructionsOf(approval).map((one) => ({ ...one })),
   };
 }

@@ -145,6 +145,8 @@ export interface RespondToApproval extends Timed {
   readonly proposalDigest: { readonly shown: string; readonly current: string } | null;
   /** The same for the proposal with its instructions; null shown, or absent: the channel did not say. */
   readonly shownDigest?: { readonly shown: string | null; readonly current: string };
+  /** The revision of what the person was shown, and the current one. Absent: the channel did not say. */
+  readonly shownRevision?: { readonly shown: number; readonly current: number };
   /** The action digest that the person saw; null when the channel did not say. */
   readonly actionDigest: string | null;
   readonly reason: string | null;

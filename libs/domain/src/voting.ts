@@ -37,6 +37,15 @@ export function maySilenceApprove(approval: Approval): boolean {
   );
 }
 
+/**
+ * The revision of what people are shown, from 1. Each proposal, each instruction and each vote that ended makes the next one, and it
+ * never comes back, unlike the digests: after a withdrawal the same is shown as before.
+ */
+export function shownRevisionOf({ proposals, votes }: Approval): number {
+  const told = votes.filter(({ instruction }) => instruction !== null).length;
+  return proposals.length + told + votes.filter((vote) => !isCounted(vote)).length;
+}
+
 /** What a person tells the agent if the proposal is approved; with `ifDenied`: if the approval is denied. */
 export interface Instruction {
   readonly respondedBy: string;

@@ -16,6 +16,7 @@ import {
   progressOf,
   queuedIn,
   requirementOf,
+  shownRevisionOf,
   upcomingOf,
 } from '@countersign/domain';
 import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
@@ -157,10 +158,14 @@ function proposalView(call: CallRow, approval: Approval, visibility: Visibility)
   };
 }
 
-/** What the agent gets told with the proposal, and the digest of all that a person is shown to agree to. */
-function shownBesides(call: CallRow, approval: Approval): Pick<ApprovalView, 'shownDigest' | 'instructions'> {
+/** What the agent gets told with the proposal, and the digest and the revision of all that a person is shown to agree to. */
+function shownBesides(
+  call: CallRow,
+  approval: Approval,
+): Pick<ApprovalView, 'shownDigest' | 'shownRevision' | 'instructions'> {
   const instructions = [...instructionsOf(approval)];
-  return { shownDigest: shownDigest(digestOf(call, approval), instructions), instructions };
+  const digest = shownDigest(digestOf(call, approval), instructions);
+  return { shownDigest: digest, shownRevision: shownRevisionOf(approval), instructions };
 }
 
 const endedProposalsMax = 16;

@@ -52,6 +52,7 @@ export function approvalOf(changes: Partial<ApprovalView> = {}): ApprovalView {
       ...{ proposedBy: 'agent', proposedAt: '2026-11-22T09:57:00.000Z', replaces: null },
     },
     shownDigest: `sha256:${'cd'.repeat(32)}`,
+    shownRevision: 1,
     instructions: [],
     endedProposals: [],
     responses: [],

@@ -407,6 +407,23 @@ describe('a vote', () => {
     expect(JSON.stringify(body)).not.toContain('hunter2');
   });
 
+  it('is not for an earlier question, also when the same is shown again after a withdrawal', async () => {
+    const asked = await ask('wire', { to: 'supplier' });
+    const { shownDigest, shownRevision } = asked;
+    await approve(asked, 'alice', { instruction: 'then call them' });
+    const bodyOf = (seen: ApprovalView) => ({ shownDigest: seen.shownDigest, shownRevision: seen.shownRevision });
+    expect(await approve(asked, 'bob', bodyOf(asked))).toMatchObject({ status: 409 });
+    await api.send('DELETE', `/v1/approvals/${asked.approvalId}/responses/mine`, { as: 'alice' });
+    const { body: now } = await api.send<ApprovalView>('GET', `/v1/approvals/${asked.approvalId}`, { as: 'bob' });
+    expect(now).toMatchObject({ shownDigest, responses: [] });
+    for (const person of ['alice', 'bob']) {
+      const { body } = await approve(asked, person, bodyOf(asked));
+      expect(body).toMatchObject({ code: 'digest-mismatch', shownRevision: now.shownRevision });
+    }
+    expect(now.shownRevision).toBeGreaterThan(shownRevision);
+    expect((await approve(asked, 'bob', bodyOf(now))).body.responses).toMatchObject([{ respondedBy: 'bob' }]);
+  });
+
   it('is for the proposal that was shown', async () => {
     const approval = await ask('wire', { to: 'supplier' });
     const { digest } = approval.proposal;

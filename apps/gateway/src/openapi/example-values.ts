@@ -91,6 +91,7 @@ export const exampleValues: Readonly<Record<string, JsonValue>> = {
   runId: 'run-42',
   salt: 'x7J2c9',
   shownDigest: digest,
+  shownRevision: 1,
   'ShadowReport.since': '2026-01-15T09:30:00.000Z',
   subject: 'customer-7',
   tenant: 'default',

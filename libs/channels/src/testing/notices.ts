@@ -58,7 +58,7 @@ export function sampleNotice({
       ...{ number: 1, digest: `sha256:${'cd'.repeat(32)}`, kind: 'run', output: null },
       ...{ proposedBy: 'agent', proposedAt: at, replaces: null },
     },
-    ...{ shownDigest: `sha256:${'cd'.repeat(32)}`, instructions: [], endedProposals: [] },
+    ...{ shownDigest: `sha256:${'cd'.repeat(32)}`, shownRevision: 1, instructions: [], endedProposals: [] },
     ...{ requestedAt: at, expiresAt: '2026-11-22T11:00:00.000Z', risk: null, responses: [], resolution: null },
     ...{ progress: [], upcoming: [], callState: 'awaiting_approval' },
     ...{ resolvedAt: null, allowedDecisions: ['approve', 'edit', 'deny', 'answer'] },

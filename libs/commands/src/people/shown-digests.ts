@@ -1,6 +1,6 @@
 import { proposalDigest, shownDigest } from '@countersign/contracts';
 import type { RespondBody } from '@countersign/contracts';
-import { digestInputOf, instructionsOf } from '@countersign/domain';
+import { digestInputOf, instructionsOf, shownRevisionOf } from '@countersign/domain';
 import type { Approval, RespondToApproval, ToolCall } from '@countersign/domain';
 import type { CommandPorts } from '../ports.js';
 import { lostVotes } from '../request/approvers.js';
@@ -13,13 +13,17 @@ export function toShown(
   ports: CommandPorts,
   call: ToolCall,
   approval: Approval | undefined,
-  { proposalDigest: shown, shownDigest: shownWhole }: RespondBody,
-): Pick<RespondToApproval, 'proposalDigest' | 'shownDigest'> {
-  if (approval === undefined || (shown ?? shownWhole) === undefined) return { proposalDigest: null };
+  { proposalDigest: shown, shownDigest: shownWhole, shownRevision }: RespondBody,
+): Pick<RespondToApproval, 'proposalDigest' | 'shownDigest' | 'shownRevision'> {
+  if (approval === undefined) return { proposalDigest: null };
+  // Of the recorded votes, as the views have it: one that does not count now may count again.
+  const revision = shownRevision && { shownRevision: { shown: shownRevision, current: shownRevisionOf(approval) } };
+  if ((shown ?? shownWhole) === undefined) return { proposalDigest: null, ...revision };
   const current = proposalDigest(digestInputOf(approval, call.request.salt));
   return {
     proposalDigest: { shown: shown ?? current, current },
     shownDigest: { shown: shownWhole ?? null, current: toldDigest(ports, call, approval, { current, shownWhole }) },
+    ...revision,
   };
 }
 

@@ -141,7 +141,7 @@ export function askPeople({ view, request, batch }: FakeCall, question: RequestA
       ...{ number: 1, digest: jcsDigest([callId, round]), kind: 'run', output: null },
       ...{ proposedBy: 'agent', proposedAt: now, replaces: null },
     },
-    ...{ shownDigest: jcsDigest([callId, round]), instructions: [], endedProposals: [] },
+    ...{ shownDigest: jcsDigest([callId, round]), shownRevision: 1, instructions: [], endedProposals: [] },
     mayDecide: { now: false, why: 'forbidden', detail: 'You do not have the role approver.' },
     description: question.description ?? request.description ?? null,
     ...presentedView(request),

@@ -69,7 +69,8 @@ export function respond(
   const ifDenied = isDenied ? ({ ifDenied: true } as const) : {};
   const instructions = instruction === null ? [] : [{ respondedBy: 'me', instruction, ...ifDenied }];
   const resolution = isDenied ? 'denied' : 'approved';
-  resolve(call, resolution, { responses: [response], progress: [progress], instructions, ...proposal });
+  const shownRevision = (proposal.proposal?.number ?? 1) + instructions.length;
+  resolve(call, resolution, { responses: [response], progress: [progress], instructions, shownRevision, ...proposal });
   if (decision.type === 'edit') edit(call, decision.arguments);
   const type = 'ApprovalResponded';
   if (decision.type === 'answer') {

@@ -26,7 +26,7 @@ export function describeDecisions({ askOne, read }: Sender, server: () => Worker
       const approval = decidedApproval({ type: 'approve' }, 'approved', 'seen');
       const instructions = [{ respondedBy: 'me', instruction: 'then check' }];
       expect(await read(call)).toEqual(
-        endedShape('approved', { ...approval, instructions }, { instruction: 'then check' }),
+        endedShape('approved', { ...approval, instructions, shownRevision: 2 }, { instruction: 'then check' }),
       );
     });
 
@@ -34,7 +34,7 @@ export function describeDecisions({ askOne, read }: Sender, server: () => Worker
       const call = await askOne({ needsApproval: true });
       const edited = { arguments: { amount: 40 } };
       await server().respond(call, { decision: { type: 'edit', ...edited } });
-      const approval = { ...decidedApproval({ type: 'edit', ...edited }, 'approved'), ...edited };
+      const approval = { ...decidedApproval({ type: 'edit', ...edited }, 'approved'), ...edited, shownRevision: 2 };
       const view = await read(call);
       expect(view).toEqual(endedShape('approved', approval, { ...edited, originalArguments: call.arguments }));
       expect(view.actionDigest).not.toBe(call.actionDigest);
@@ -49,7 +49,7 @@ export function describeDecisions({ askOne, read }: Sender, server: () => Worker
       await server().respond(silent, { decision });
       const ended = { settledAt: anyTime, error: { code: 'denied', message: 'too much' }, instruction: 'ask ops' };
       const instructions = [{ respondedBy: 'me', instruction: 'ask ops', ifDenied: true }];
-      const approval = { ...decidedApproval(decision, 'denied', 'too much'), instructions };
+      const approval = { ...decidedApproval(decision, 'denied', 'too much'), instructions, shownRevision: 2 };
       expect(await read(reasoned)).toEqual(endedShape('denied', approval, ended));
       expect(await read(silent)).toMatchObject({ error: { code: 'denied', message: 'User denied' } });
     });
@@ -62,6 +62,7 @@ export function describeDecisions({ askOne, read }: Sender, server: () => Worker
       const approval = {
         ...decidedApproval(decision, 'succeeded'),
         instructions: [{ respondedBy: 'me', instruction: 'done' }],
+        shownRevision: 3,
       };
       expect(await read(call)).toEqual(endedShape('succeeded', approval, ended));
     });

@@ -102,6 +102,7 @@ export function approvalShape(more: Members = {}, rule: Partial<ApprovalView['re
     actionDigest: anyDigest,
     proposal: proposalShape(),
     shownDigest: anyDigest,
+    shownRevision: 1,
     instructions: [],
     mayDecide: { now: false, why: 'forbidden', detail: 'You do not have the role approver.' },
     endedProposals: [],
