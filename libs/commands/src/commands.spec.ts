@@ -539,6 +539,9 @@ describe('executing', () => {
     await api.fireDue(commands, 'default', callId);
     const note = { status: 'retry', note: 'seen nothing' } as const;
     done(await api.reconcile(commands, actor('root', 'admin'), callId, note, commandId()));
+    // The claim was released, and nobody has the next one.
+    const released = await api.claim(commands, worker, callId, body, first);
+    expect(codeOf(released)).toBe('already-claimed');
     const claimed = done(await api.claim(commands, worker, callId, body, second));
     expect(claimed.attempt).toBe(2);
     expect(codeOf(await api.claim(commands, worker, callId, body, first))).toBe('already-claimed');

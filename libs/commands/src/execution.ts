@@ -84,6 +84,9 @@ function toClaim(
 ): Receipted<ClaimView> {
   const { execution, action } = call;
   // A repeated request whose claim is over by now: the right that it was given is gone.
+  if (execution.status === 'released') {
+    return refused('already-claimed', 'this claim has ended: claim the call again, with a new Idempotency-Key');
+  }
   if (execution.status !== 'claimed') return refused('already-settled', 'this claim has ended');
   // Attack on "at most once": a worker whose response was lost retries after its lease, when there is a later claim.
   // That claim may even be its own, but two executors must not share one fencing token.

@@ -48,7 +48,7 @@ export type {
 } from './quota-facts.js';
 export { refusedUntold } from './tool-call.approval.js';
 export { notOpen } from './tool-call.approval-checks.js';
-export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
+export { asksAll, endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
 export { isErased, runEndedBy } from './tool-call.take-turn.js';
 export { holdsTurn, isSequential, queuedIn, queueOf } from './tool-call.turn.js';
 export type { QueuedRequest } from './tool-call.turn.js';

@@ -183,7 +183,8 @@ function isAskedByRule({ verdict: { outcome, ruleId } }: JudgedCall): boolean {
   return outcome !== 'allow' && ruleId !== askedByWorker;
 }
 
-function asksAll({ verdict, requirement }: JudgedCall): boolean {
+/** Returns whether people are asked about a call, and with it about all calls of its step. */
+export function asksAll({ verdict, requirement }: JudgedCall): boolean {
   return verdict.outcome === 'require' && requirement.batch === 'any-asks-all';
 }
 

@@ -16,9 +16,10 @@ const rules = 'rules: [{ id: mail, match: { tools: [mail] }, then: { require: { 
 let world: World;
 let api: Api;
 let nowMs = 0;
-async function open(quotas: string): Promise<void> {
+async function open(quotas: string, written = rules): Promise<void> {
   nowMs = Date.parse('2026-12-01T10:00:00.000Z');
-  const content = loadPolicy('countersign.policy.yaml', `version: 1\nquotas: { ${quotas} }\n${rules}\n`, celEngine);
+  const text = `version: 1\nquotas: { ${quotas} }\n${written}\n`;
+  const content = loadPolicy('countersign.policy.yaml', text, celEngine);
   const clock = { ...systemClock, now: () => nowMs };
   world = await openWorld({
     change: (ports) => ({
@@ -225,6 +226,24 @@ describe('an identical call that waits for people', () => {
     expect(await explain({ agentId: 'agent', runId: 'run', arguments: { to: 'lee' } })).toMatchObject([
       { used: 0, identical: null, refusal: null },
     ]);
+  });
+});
+
+describe('an identical call of another tool about which a rule asks with its step', () => {
+  it('is named by the answer 409 as well', async () => {
+    const wire = '{ id: wire, match: { tools: [wire] }, then: { require: { batch: any-asks-all } } }';
+    await open('coalesceIdentical: true', `rules: [${wire}]\ndefault: allow`);
+    const call = (toolCallId: string, toolName: string, to = toolCallId) => ({
+      ...{ toolCallId, toolName, arguments: { to } },
+    });
+    const first = await mail([], { calls: [call('a', 'wire'), call('b', 'mail', 'kim')] });
+    expect(first.body.calls.map(({ state }) => state)).toEqual(['awaiting_approval', 'awaiting_approval']);
+    const { callId } = first.body.calls[1] ?? {};
+    expect(await mail([], { calls: [call('c', 'wire'), call('d', 'mail', 'kim')] })).toMatchObject({
+      status: 409,
+      body: { code: 'already-pending', callId, toolCallId: 'b' },
+    });
+    expect((await mail([], { calls: [call('e', 'mail', 'kim')] })).body.calls[0]?.state).toBe('allowed');
   });
 });
 

@@ -136,6 +136,8 @@ describe('a repeat with the same idempotency key', () => {
     expect((await api.send('POST', `${path}/renew`, renewal)).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await fireDue(world.commands, 'default', callId);
+    // Nobody has the next claim yet: the call has no result, and can be claimed again.
+    expect(await api.send('POST', path, claim)).toMatchObject({ status: 409, body: { code: 'already-claimed' } });
     const next = { as: 'worker', body: { resolverId: 'w2' }, headers: newKey() };
     expect(await api.send('POST', path, next)).toMatchObject({ status: 200, body: { attempt: 2 } });
     expect(await api.send('POST', path, claim)).toMatchObject({ status: 409, body: { code: 'already-claimed' } });

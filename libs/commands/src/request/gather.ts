@@ -1,6 +1,6 @@
 import { approvalIdOf, limits, nestingMax, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
-import { chainInside, initialState } from '@countersign/domain';
+import { asksAll, chainInside, initialState } from '@countersign/domain';
 import type { JudgedCall, StepCall, StepFacts, StepParent, ToolCallState } from '@countersign/domain';
 import { together } from '@countersign/policy';
 import type { Actor } from '../actor.js';
@@ -143,10 +143,9 @@ function quotasOfStep(
   judged: readonly JudgedCall[],
 ): StepFacts['quotas'] {
   const proposals = plans.map(({ proposal }) => proposal);
-  const facts = quotaFacts(
-    ports,
-    asker,
-    proposals.filter((_, index) => judged[index]?.verdict.outcome === 'require'),
-  );
+  // The allowed calls of a step may be asked about as well.
+  const isWhole = judged.some(asksAll);
+  const asked = proposals.filter((_, index) => isWhole || judged[index]?.verdict.outcome === 'require');
+  const facts = quotaFacts(ports, asker, asked);
   return facts && { ...facts, questions: proposals.map(questionOf) };
 }

@@ -107,8 +107,9 @@ export function createFakeCountersign(): FakeCountersign {
 async function endOfClaim({ calls }: FakeLedger, url: URL, response: Response): Promise<Response | undefined> {
   const { attempt } = (await response.json()) as { readonly attempt: number };
   const call = calls.get(url.pathname.split('/')[3] ?? '');
-  if (call?.view.state !== 'executing') return refuse('already-settled');
-  return call.claim?.attempt === attempt ? undefined : refuse('already-claimed');
+  if (call === undefined || isSettled(call.view.state)) return refuse('already-settled');
+  const isLatest = call.view.state === 'executing' && call.claim?.attempt === attempt;
+  return isLatest ? undefined : refuse('already-claimed');
 }
 
 /** A long poll: waits until the call is decided or settled. */

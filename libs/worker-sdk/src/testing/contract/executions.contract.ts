@@ -98,8 +98,12 @@ export function describeLeases({ resolver, askOne, read, claim }: Sender, server
     });
 
     it('that ends lets an idempotent tool run again', async () => {
-      const call = await lapsed({ idempotent: true });
+      const call = await askOne({ idempotent: true });
+      const first = () => resolver('POST', pathOf(call, '/claim'), { ...by, leaseMs: 1 }, `first-${call.callId}`);
+      expect(await first()).toMatchObject({ status: 200, body: { attempt: 1 } });
+      await server().endLease(call);
       expect(await read(call)).toEqual(callShape({ revision: 3 }));
+      expect(await first()).toEqual(problem(409, 'already-claimed'));
       expect(await send(call, '/claim', by)).toMatchObject({ status: 200, body: { attempt: 2 } });
       expect(await send(call, '/outcome', succeeded(1))).toEqual(problem(409, 'stale-claim', { attempt: 2 }));
     });
