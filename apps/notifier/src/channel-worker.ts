@@ -1,11 +1,11 @@
 import type { Channel, ChannelsConfig, Notice, PeopleNow, SendResult } from '@countersign/channels';
 import type { DeliveryEvent } from '@countersign/contracts';
-import type { EventStore } from '@countersign/event-store';
 import { crashPoint, sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Tracing } from '@countersign/shell';
 import { ChannelHealth } from './channel-health.js';
 import type { GivenUp } from './channel-health.js';
+import type { CallSource } from './notice.js';
 import { planMessage, toEvent } from './planned-message.js';
 import type { PlannedMessage, Job } from './planned-message.js';
 import { dataOf, leaseMs, timeOf } from './delivery-log.js';
@@ -13,8 +13,7 @@ import type { DeliveryLog } from './delivery-log.js';
 import { pauseAfter } from './retry-schedule.js';
 import { sendInSpan } from './send-in-span.js';
 
-export interface ChannelWorkerPorts {
-  readonly store: Pick<EventStore, 'readStream'>;
+export interface ChannelWorkerPorts extends CallSource {
   readonly deliveries: DeliveryLog;
   readonly people: PeopleNow;
   readonly routes: ChannelsConfig['routes'];

@@ -8,6 +8,26 @@ import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-mode
 import type { CallRow } from '@countersign/read-model';
 import type { Subject } from './delivery-log.js';
 
+/** Where calls are read. */
+export interface CallSource {
+  readonly store: Pick<EventStore, 'readStream'>;
+  /** A call with the votes alone that count now. Default: those that are recorded, where the people are not known. */
+  readonly votesNow?: ((call: CallRow) => CallRow) | undefined;
+}
+
+const asRecorded = (call: CallRow): CallRow => call;
+
+/** Reads the current row of any call. */
+export function rowReader({
+  store,
+  votesNow = asRecorded,
+}: CallSource): (callId: string) => Promise<CallRow | undefined> {
+  return async (callId) => {
+    const call = foldCall(await store.readStream(toolCallStream(callId)));
+    return call && votesNow(call);
+  };
+}
+
 /**
  * Reads a call of the tenant from its own stream. Returns undefined when there is none that can be read.
  *
@@ -17,14 +37,15 @@ import type { Subject } from './delivery-log.js';
  * tenant; otherwise the other tenant's card would be sent here.
  */
 export async function readCall(
-  store: Pick<EventStore, 'readStream'>,
+  { store, votesNow = asRecorded }: CallSource,
   tenant: string,
   callId: string,
   asRequested: string | null = null,
 ): Promise<TracedCall | undefined> {
   const all = await store.readStream(toolCallStream(callId));
   const events = asRequested === null ? all : all.slice(0, placeOfRequest(all, asRequested) + 1);
-  const call = foldCall(events);
+  const recorded = foldCall(events);
+  const call = recorded && votesNow(recorded);
   // Nothing is decided on a call that cannot be read, so nothing is sent about it.
   if (call?.request.tenant !== tenant || call.unreadable !== null) return undefined;
   return { ...call, traceparent: events.find(isReadable)?.metadata.traceparent };

@@ -16,13 +16,14 @@ import type { Job } from './planned-message.js';
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.js';
 import { copyKeys } from './copy-keys.js';
 import { approvalOf, readCall } from './notice.js';
+import type { CallSource } from './notice.js';
 import { askingFor } from './step-question.js';
 import { newsAgeMsMax } from './retry-schedule.js';
 import { findFailedDeliveries, retryOf } from './failed-deliveries.js';
 import { sweepPending } from './sweep-pending.js';
 import { immediateMessages, isAnnounced, outcomesOf, questionMessages, untoldRequesters } from './wanted-messages.js';
 
-export interface NotifierOptions {
+export interface NotifierOptions extends Pick<CallSource, 'votesNow'> {
   readonly store: EventStore;
   /** The pending approvals. With them later messages survive a restart, and several notifiers replace each other. */
   readonly readModel?: Pick<ReadModel, 'listApprovals' | 'onApplied' | 'places'>;
@@ -106,13 +107,13 @@ class ChannelNotifier implements Notifier {
   #stopListening = (): void => undefined;
 
   constructor(options: NotifierOptions) {
-    const { channels, clock, ids, log, store, notifierId, people, routes, tracing } = options;
+    const { channels, clock, ids, log, store, votesNow, notifierId, people, routes, tracing } = options;
     this.#options = options;
     this.#deliveries = createDeliveryLog({ store, clock, ids, log, notifierId });
     this.#agenda = new TimerQueue(clock, (due) => this.#onDue(due));
     for (const channel of channels) {
       const later = (job: Job, dueAtMs: number): void => this.#plan(job, dueAtMs);
-      const ports = { store, deliveries: this.#deliveries, people, routes, clock, log, tracing, later };
+      const ports = { store, votesNow, deliveries: this.#deliveries, people, routes, clock, log, tracing, later };
       const lane = new ChannelWorker(channel, { ...ports, tenant: this.#tenant });
       this.#lanes.set(channel.id, lane);
       const { signal } = this.#stopping;
@@ -229,7 +230,7 @@ class ChannelNotifier implements Notifier {
   };
 
   async #callOf({ callId, tenant }: EventView): Promise<CallRow | undefined> {
-    return callId === null || tenant !== this.#tenant ? undefined : readCall(this.#options.store, tenant, callId);
+    return callId === null || tenant !== this.#tenant ? undefined : readCall(this.#options, tenant, callId);
   }
 
   /** Every message of a channel that an event may require. Those that are up to date are skipped later. */

@@ -3,12 +3,12 @@ import type { Channel, ChannelsConfig, Notice, PeopleNow, Person, SendResult } f
 import type { DeliveryEvent } from '@countersign/contracts';
 import { keyText } from '@countersign/domain';
 import type { Deliveries, Delivery, MessageKey } from '@countersign/domain';
-import type { EventStore } from '@countersign/event-store';
 import { uuidV5 } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { dataOf } from './delivery-log.js';
 import type { DeliveryLog, Subject } from './delivery-log.js';
 import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
+import type { CallSource } from './notice.js';
 import { wholeQuestion } from './step-question.js';
 import { earlierDueMs } from './message-order.js';
 import { isAnnounced, isStillAsked } from './wanted-messages.js';
@@ -44,8 +44,7 @@ const messageIds = '5a1d2f4e-7c55-5d0b-9c39-0e6f3a3f3b11';
 export async function planMessage(
   job: Job,
   channel: Channel,
-  ports: {
-    readonly store: Pick<EventStore, 'readStream'>;
+  ports: CallSource & {
     readonly deliveries: DeliveryLog;
     readonly people: PeopleNow;
     readonly routes: ChannelsConfig['routes'];
@@ -55,7 +54,7 @@ export async function planMessage(
     readonly later: (job: Job, dueAtMs: number) => void;
   },
 ): Promise<PlannedMessage | undefined> {
-  const call = await readCall(ports.store, ports.tenant, job.callId);
+  const call = await readCall(ports, ports.tenant, job.callId);
   if (call === undefined) return undefined;
   const { kind, nth, recipient: recipientId } = job.key;
   const recipient = ports.people().find(({ id }) => id === recipientId) ?? null;
@@ -88,10 +87,10 @@ async function noticeAsRequested(
   { callId, approvalId, key }: Job,
   channel: Channel,
   { messageId, kind, nth, approval, recipient }: Notice,
-  { store, tenant }: { readonly store: Pick<EventStore, 'readStream'>; readonly tenant: string },
+  { tenant, ...source }: CallSource & { readonly tenant: string },
 ): Promise<Notice | undefined> {
   if (key.kind !== 'requested' || approval?.state === 'pending' || channel.update !== undefined) return undefined;
-  const call = await readCall(store, tenant, callId, approvalId);
+  const call = await readCall(source, tenant, callId, approvalId);
   return call && noticeOf(call, approvalOf(call, approvalId), { messageId, kind, nth, recipient });
 }
 

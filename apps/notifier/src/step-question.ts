@@ -1,21 +1,18 @@
 import type { Channel, ChannelsConfig, Notice, PeopleNow } from '@countersign/channels';
-import { toolCallStream } from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
-import type { EventStore } from '@countersign/event-store';
-import { askedTogether, foldCall, toStepQuestion } from '@countersign/read-model';
+import { askedTogether, toStepQuestion } from '@countersign/read-model';
 import type { AskedCall, CallRow } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
+import { rowReader } from './notice.js';
+import type { CallSource } from './notice.js';
 import { questionMessages } from './wanted-messages.js';
-
-type Store = Pick<EventStore, 'readStream'>;
 
 /** Programs count each question and its outcome by themselves. */
 const isForPeople = ({ type }: Channel): boolean => type !== 'webhook';
 
 const asking: readonly Notice['kind'][] = ['requested', 'reminder', 'digest'];
 
-interface Ports extends Pick<ChannelsConfig, 'routes'> {
-  readonly store: Store;
+interface Ports extends Pick<ChannelsConfig, 'routes'>, CallSource {
   readonly people: PeopleNow;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -37,7 +34,7 @@ export async function wholeQuestion(
 ): Promise<Notice | undefined> {
   if (!asking.includes(notice.kind) || approval?.resolution.status !== 'pending' || !isForPeople(channel))
     return notice;
-  const { asked, isWhole } = await askedTogether(reader(ports.store), { call, approval });
+  const { asked, isWhole } = await askedTogether(rowReader(ports), { call, approval });
   if (asked.length === 0) return notice;
   const first = asked.find((one) => recipientsOf(one, channel, ports).includes(notice.recipient?.id ?? null));
   const isAsking = first === undefined || first.approval.approvalId === approval.approvalId;
@@ -59,7 +56,7 @@ export async function askingFor(
   ports: Ports,
 ): Promise<readonly AskedCall[]> {
   if (approval === null || !isForPeople(channel)) return [];
-  const { asked } = await askedTogether(reader(ports.store), { call, approval });
+  const { asked } = await askedTogether(rowReader(ports), { call, approval });
   const told = new Set<string | null>();
   return asked.filter((one) => {
     const more = recipientsOf(one, channel, ports).filter((recipient) => !told.has(recipient));
@@ -72,8 +69,4 @@ export async function askingFor(
 function recipientsOf({ call, approval }: AskedCall, channel: Channel, ports: Ports): readonly (string | null)[] {
   const messages = questionMessages(call, approval, channel, ports, ports.clock.now());
   return messages.map(({ key }) => key.recipient);
-}
-
-function reader(store: Store): (callId: string) => Promise<CallRow | undefined> {
-  return async (callId) => foldCall(await store.readStream(toolCallStream(callId)));
 }

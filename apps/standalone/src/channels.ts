@@ -1,10 +1,12 @@
 import { fetchAnswers, loadChannels, noChannels, openChannels } from '@countersign/channels';
 import type { ChannelsConfig, PeopleNow } from '@countersign/channels';
+import { withVotesNow } from '@countersign/commands';
 import { createResponsePort, createIsApprover } from '@countersign/gateway';
 import type { Sessions, Tokens } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import type { Notifier } from '@countersign/notifier';
+import type { CallRow } from '@countersign/read-model';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import type { Stores } from './open-stores.js';
@@ -44,7 +46,8 @@ export async function startNotifier(
 ): Promise<RunningNotifier | undefined> {
   if (configured.length === 0) return undefined;
   const channels = await openChannels({ channels: configured }, { clock, publicUrl: publicUrl.href });
-  const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, tracing });
+  const votesNow = (call: CallRow) => withVotesNow({ ...commands, clock }, call);
+  const notifier = createNotifier({ store, readModel, votesNow, channels, people, routes, clock, ids, log, tracing });
   createNotifierMetrics(registry, notifier);
   const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log, tracing });
   notifier.start();

@@ -40,5 +40,5 @@ export { createWriteSide, forgetStreams } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';
 export { withoutWrites, WouldWriteError } from './without-writes.js';
 export { mayDecide } from './people/may-decide.js';
-export { allApproversOf, lostVotes, missingApprovers } from './request/approvers.js';
+export { allApproversOf, lostVotes, missingApprovers, withVotesNow } from './request/approvers.js';
 export type { MissingApprovers } from './request/approvers.js';

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { fetchAnswers, isFetched, openChannels } from '@countersign/channels';
 import type { ChannelConfig } from '@countersign/channels';
+import { withVotesNow } from '@countersign/commands';
 import {
   createChannelPeople,
   createFileTokens,
@@ -11,6 +12,7 @@ import {
 import type { FileTokens } from '@countersign/gateway';
 import { createChannelsCheck, createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import type { Notifier } from '@countersign/notifier';
+import type { CallRow } from '@countersign/read-model';
 import { ConfigError } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { readOptionalPolicy } from '@countersign/shell';
@@ -55,9 +57,15 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     // Without the tokens it receives no responses, so it only has to know whom to ask.
     const asked = tokens === undefined ? { approver: () => ({ groups: [], isAway: false }) } : known;
     const people = createChannelPeople(configured.people, commands.policies, asked, clock);
+    // Without the tokens and the policy of the gateways it cannot say whose votes count no more, and shows all that are recorded.
+    const votesNow =
+      policy === null || tokens === undefined
+        ? undefined
+        : (call: CallRow) => withVotesNow({ ...commands, clock }, call);
     const notifier = createNotifier({
       store,
       readModel,
+      votesNow,
       channels,
       people,
       routes,

@@ -92,6 +92,27 @@ it('refuses a press on a card from before an instruction, and takes one on the c
   expect(await responses.answer(current)).toEqual({ status: 'recorded' });
 });
 
+it('shows no instruction of a person who was removed since, and takes a press on a card that still shows it', async () => {
+  const { responses, approvalId } = await pending({ toolName: 'two_people' });
+  const body = { decision: { type: 'approve' }, instruction: 'send it to all' };
+  expect((await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'ann', body })).status).toBe(200);
+  const before = (await responses.find(approvalId))?.approval;
+  expect(before?.instructions).toHaveLength(1);
+  const without = {
+    approver: (_: string, principal: string) => (principal === 'ann' ? undefined : { groups: [], isAway: false }),
+    ...{ approvers: () => [], names: () => [] },
+  };
+  const commands = { ...world.commands, people: without };
+  const isApprover = createIsApprover({ tokens: withAlice(['approver']) });
+  const now = createResponsePort({ ...world, commands, isApprover });
+  const shown = (await now.find(approvalId))?.approval;
+  expect(shown).toMatchObject({ instructions: [], responses: [{ respondedBy: 'ann', counted: false }] });
+  const press = { person: alice, channelId: 'ops-slack', assurance: 'medium', credential: 'slack:T01:U01' } as const;
+  const approve = { ...press, approvalId, decision: { type: 'approve' } } as const;
+  const old = { ...approve, commandId: 'old', shownDigest: before?.shownDigest ?? '' };
+  expect(await now.answer(old)).toEqual({ status: 'recorded' });
+});
+
 it('refuses a press on a card that showed the request, once a person has answered in its place', async () => {
   const { responses, approvalId, answer } = await pending({ toolName: 'two_people' });
   const body = { decision: { type: 'answer', output: 'done by hand' } };

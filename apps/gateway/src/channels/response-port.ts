@@ -1,5 +1,5 @@
 import type { ResponsePort, AnswerResult, ChannelAnswer, Person } from '@countersign/channels';
-import { respond } from '@countersign/commands';
+import { respond, withVotesNow } from '@countersign/commands';
 import type { Actor, CommandPorts } from '@countersign/commands';
 import {
   deliveryStream,
@@ -29,9 +29,13 @@ export interface ResponsePorts {
 
 /** Turns channel responses into commands: the same command for every channel, in the name of a verified person. */
 export function createResponsePort({ commands, store, isApprover, edits = 'judged' }: ResponsePorts): ResponsePort {
-  const read = async (callId: string) => foldCall(await store.readStream(toolCallStream(callId)));
+  const recorded = async (callId: string) => foldCall(await store.readStream(toolCallStream(callId)));
+  const read = async (callId: string) => {
+    const call = await recorded(callId);
+    return call && withVotesNow(commands, call);
+  };
   const record = async (answer: ChannelAnswer, decision: Decision): Promise<AnswerResult> => {
-    const asked = await answered(read, answer);
+    const asked = await answered([read, recorded], answer);
     if (asked === undefined) return changed;
     const { approvalId, reason, commandId } = answer;
     const body = { decision, ...(reason === undefined ? {} : { reason }) };

@@ -6,6 +6,8 @@ import type { Decision, Refusal } from '@countersign/contracts';
 import { askedTogether, toApprovalView, toStepQuestion } from '@countersign/read-model';
 import type { CallRow } from '@countersign/read-model';
 
+type Read = (callId: string) => Promise<CallRow | undefined>;
+
 /** An approval, and the digest of what was shown of it. */
 interface Shown {
   readonly approvalId: string;
@@ -14,10 +16,22 @@ interface Shown {
 
 /**
  * The approvals about which an answer decides: those of the whole step where the rule asks about them together. Undefined:
- * what was shown has changed since.
+ * what was shown has changed since. `reads`: the calls as a card may have shown them, with the votes that count now, or with all that
+ * are recorded, which has all that the agent gets and more.
  */
 export async function answered(
-  read: (callId: string) => Promise<CallRow | undefined>,
+  reads: readonly Read[],
+  answer: Pick<ChannelAnswer, 'approvalId' | 'shownDigest'>,
+): Promise<readonly Shown[] | undefined> {
+  for (const read of reads) {
+    const shown = await answeredAs(read, answer);
+    if (shown !== undefined) return shown;
+  }
+  return undefined;
+}
+
+async function answeredAs(
+  read: Read,
   { approvalId, shownDigest }: Pick<ChannelAnswer, 'approvalId' | 'shownDigest'>,
 ): Promise<readonly Shown[] | undefined> {
   const alone = [{ approvalId, shownDigest }];

@@ -59,6 +59,23 @@ export function lostVotes(
   return numbers.length === 0 ? null : { numbers, now };
 }
 
+type Voted = Pick<ToolCall, 'approvals'>;
+
+/**
+ * A call with the votes alone that would count if it were decided now, as channels show it. `call` is a row of a read model: the
+ * rules about people read nothing that it leaves in the log.
+ */
+export function withVotesNow<Call extends Voted>(
+  ports: Pick<CommandPorts, 'people' | 'policies' | 'clock'>,
+  call: Call,
+): Call {
+  const approval = call.approvals.at(-1);
+  const lost = approval && lostVotes(ports, call as unknown as ToolCall, approval);
+  return lost === undefined || lost === null
+    ? call
+    : { ...call, approvals: [...call.approvals.slice(0, -1), lost.now] };
+}
+
 /** What a pending approval lacks: `stage` is the place in its progress, from 0. */
 export interface MissingApprovers {
   readonly stage: number;
