@@ -71,12 +71,15 @@ describe('SIGTERM', () => {
   }, 240_000);
 });
 
-test('SIGINT stops it as well, and a second one does not make it worse', async () => {
-  const { stage, server, dataFolder } = await install();
+test('SIGINT stops it as well; without a terminal all that it printed is JSON, and no token', async () => {
+  const { stage, tokens, server, dataFolder } = await install();
   await requestOne(stage);
   const stopping = server().stop('SIGINT');
   expect(await stopping).toEqual({ code: 0, signal: null });
-  expect(server().output()).toContain('stopped');
+  const lines = server().output().split('\n').filter(Boolean);
+  const messages = lines.map((line) => (JSON.parse(line) as { readonly message: string }).message);
+  expect(messages).toEqual(expect.arrayContaining([expect.stringContaining('is ready at'), 'countersign: stopped']));
+  for (const token of Object.values(tokens)) expect(server().output()).not.toContain(token);
   const ofCalls = readLogFile(join(dataFolder, 'events.db')).filter(({ callId }) => callId !== null);
   expect(ofCalls).toHaveLength(2);
 }, 240_000);

@@ -654,6 +654,29 @@ describe('status', () => {
     });
   });
 
+  it('names what the server was built from', async () => {
+    server.intercept = (request) =>
+      request.path === '/healthz'
+        ? { status: 200, body: { status: 'ok', version: '0.1.0', commit: 'abc123', node: server.node } }
+        : undefined;
+    expect(await run(['status'])).toMatchObject({
+      out: expect.stringContaining('  version   0.1.0 (commit abc123)\n'),
+    });
+    expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({
+      build: { version: '0.1.0', commit: 'abc123' },
+    });
+  });
+
+  it('names the files that cannot be used, though the server is ready', async () => {
+    const note = 'changed and cannot be used: tokens';
+    server.intercept = (request) =>
+      request.path === '/readyz'
+        ? { status: 200, body: { status: 'ready', checks: { configuration: { status: 'ok', note } } } }
+        : undefined;
+    expect(await run(['status'])).toMatchObject({ code: 0, out: expect.stringContaining(`  files     ${note}\n`) });
+    expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ configurationNote: note });
+  });
+
   it('says which Node to update to where the server has one with known flaws', async () => {
     server.node = { version: '26.10.0', safe: false, update: '26.12.1' };
     expect(await run(['status'])).toMatchObject({

@@ -107,7 +107,10 @@ function pointToExitCodes(command: Command): void {
 
 function versionOfPackage(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
+  const { version } = JSON.parse(text) as { readonly version: string };
+  // The bundler writes the commit in its place; in other builds it is not known.
+  const commit = process.env['COUNTERSIGN_BUILT_COMMIT'];
+  return commit === undefined ? version : `${version} (commit ${commit})`;
 }
 
 /** Reports each command that the command line names, also when its own arguments are wrong. */

@@ -32,9 +32,9 @@ export interface StartOptions {
  */
 export async function startCommand(role: string, { printConfig = false }: StartOptions = {}): Promise<ExitCode> {
   if (!isRole(role)) throw usageError(`There is no process "${role}".`, `Known are: ${roles.join(', ')}.`);
-  for (const problem of unknownSettings(process.env)) process.stderr.write(`countersign: ${problem}\n`);
+  await warn(unknownSettings(process.env));
   if (role === 'standalone') {
-    for (const problem of unusedByStandalone(process.env)) process.stderr.write(`countersign: ${problem}\n`);
+    await warn(unusedByStandalone(process.env));
     const standalone = await import('@countersign/standalone');
     if (printConfig) standalone.printConfig();
     else await standalone.main();
@@ -44,6 +44,11 @@ export async function startCommand(role: string, { printConfig = false }: StartO
   if (printConfig) cluster.printConfig(role);
   else await cluster.main(role);
   return exitCodes.ok;
+}
+
+async function warn(problems: readonly string[]): Promise<void> {
+  const { printStartupLine } = await import('@countersign/runtime');
+  for (const problem of problems) printStartupLine(process.stderr, 'warn', `countersign: ${problem}`);
 }
 
 /** `countersign tokens create <file>`: the tokens that several gateways share. */

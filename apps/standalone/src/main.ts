@@ -33,7 +33,7 @@ export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> 
     process.exitCode = 1;
     return;
   }
-  say(greeting(config, standalone, performance.now() - startedAt));
+  greet(config, standalone, performance.now() - startedAt);
   await stopSignal();
   say('countersign: stopping …');
   const overdue = setTimeout(() => {
@@ -53,16 +53,19 @@ export function printConfig(env: NodeJS.ProcessEnv = process.env): void {
   printJson('countersign', () => readStandaloneConfig(env));
 }
 
-function greeting(config: StandaloneConfig, { url, tokensFile, isFirstStart }: Standalone, tookMs: number): string {
-  // The operator knows their own file. The file of a first start is printed, so that a person can sign in.
-  const token = config.tokensFile === null ? clearTokenOf('me', tokensFile) : undefined;
-  return [
-    `Countersign is ready at ${url} (${String(Math.round(tookMs))} ms)`,
-    `  data    ${config.dataFolder}`,
-    ...(config.policyFile === null ? [] : [`  policy  ${config.policyFile}`]),
+function greet(config: StandaloneConfig, { url, tokensFile, isFirstStart }: Standalone, tookMs: number): void {
+  const { dataFolder: data, policyFile: policy } = config;
+  const ready = `Countersign is ready at ${url} (${String(Math.round(tookMs))} ms)`;
+  // On the terminal of the person who made the file, once: later starts, and collectors of logs, do not get a token.
+  const token = isFirstStart ? clearTokenOf('me', tokensFile) : undefined;
+  const lines = [
+    ready,
+    `  data    ${data}`,
+    ...(policy === null ? [] : [`  policy  ${policy}`]),
     `  tokens  ${tokensFile}${isFirstStart ? ' (made just now: agent, me, worker)' : ''}`,
     ...(token === undefined ? [] : [`  sign in as "me" with ${token}`]),
     '  decide  npx countersign inbox',
     '  stop    Ctrl-C',
-  ].join('\n');
+  ];
+  say(lines.join('\n'), ready, { process: 'standalone', url, data, policy, tokens: tokensFile, isFirstStart });
 }

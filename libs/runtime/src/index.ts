@@ -14,6 +14,7 @@ export { createFairQueue } from './fair-queue.js';
 export type { FairQueue } from './fair-queue.js';
 export { createLimitedLog } from './limited-log.js';
 export { createLog, logLevels } from './log.js';
+export { printStartupLine } from './startup-line.js';
 export { openLogScope } from './log-scope.js';
 export type { LogScope } from './log-scope.js';
 export type { Log, LogFields, LogLevel, LogOptions } from './log.js';

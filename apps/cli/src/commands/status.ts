@@ -14,7 +14,10 @@ interface Status {
   readonly ready: boolean;
   /** The checks that the server waits for; empty when it is ready. */
   readonly notReady: readonly string[];
+  /** The version of the API. */
   readonly version: string | null;
+  /** What the server was built from. Null: an older server, which does not name it. */
+  readonly build: ServerBuild | null;
   /** The Node of the server. Null: an older server, which does not name it. */
   readonly node: ServerNode | null;
   /**
@@ -24,6 +27,8 @@ interface Status {
   readonly channels: Readonly<Record<string, string>>;
   /** Why channels do not work, in the words of their servers. Null: they work, or the server does not tell. */
   readonly channelsNote: string | null;
+  /** The files whose content cannot be used, so that an earlier one is in force. Null: none, or the server does not tell. */
+  readonly configurationNote: string | null;
   /** What the log has lost, until a person says that they know. Null: nothing, or the server does not tell. */
   readonly logEndNote: string | null;
   /** The streams with an event that the server cannot read. Null: the server does not tell. */
@@ -46,25 +51,39 @@ interface ServerNode {
   readonly update?: string;
 }
 
+/** `commit` null: it is not known. */
+interface ServerBuild {
+  readonly version: string;
+  readonly commit: string | null;
+}
+
 /** `countersign status`: prints the state of a server. The exit code says whether the server can be used. */
 export async function status(invocation: Invocation): Promise<ExitCode> {
   const { client } = invocation;
-  const [readiness, version, node] = await Promise.all([readReadiness(client), readVersion(client), readNode(client)]);
+  const [readiness, version, health] = await Promise.all([
+    readReadiness(client),
+    readVersion(client),
+    readHealth(client),
+  ]);
   const measured = readiness.ready ? await readMetrics(client) : nothingMeasured;
   const pending = readiness.ready ? await readPending(client) : { ...nothingSeen, signedIn: true };
-  const found: Status = { url: client.url, ...readiness, version, node, ...measured, ...pending };
+  const found: Status = { url: client.url, ...readiness, version, ...health, ...measured, ...pending };
   invocation.printJson(found);
   invocation.print(...statusLines(found, client.serverNow()));
   if (!found.ready) return exitCodes.notReady;
   return found.signedIn ? exitCodes.ok : exitCodes.forbidden;
 }
 
-type Readiness = Pick<Status, 'ready' | 'notReady' | 'channelsNote' | 'logEndNote'>;
+type Readiness = Pick<Status, 'ready' | 'notReady' | 'channelsNote' | 'configurationNote' | 'logEndNote'>;
 
 async function readReadiness(client: LedgerClient): Promise<Readiness> {
   const answer = await client.look('/readyz');
   const checks = checksIn(answer.body);
-  const noted = { channelsNote: noteIn(checks['channels']), logEndNote: noteIn(checks['log-end']) };
+  const noted = {
+    channelsNote: noteIn(checks['channels']),
+    configurationNote: noteIn(checks['configuration']),
+    logEndNote: noteIn(checks['log-end']),
+  };
   if (answer.ok) return { ready: true, notReady: [], ...noted };
   // A proxy in front of a stopped server also returns 503, which is "not ready". Only a 404 means a different kind of
   // server.
@@ -99,10 +118,17 @@ interface Check {
   readonly note?: unknown;
 }
 
-async function readNode(client: LedgerClient): Promise<ServerNode | null> {
+async function readHealth(client: LedgerClient): Promise<Pick<Status, 'build' | 'node'>> {
   const { body } = await client.look('/healthz');
-  const { node } = (body ?? {}) as { readonly node?: Partial<ServerNode> | null };
-  const { version, safe, update } = node ?? {};
+  const { node, ...build } = (body ?? {}) as Partial<ServerBuild> & { readonly node?: Partial<ServerNode> | null };
+  return { build: buildIn(build), node: nodeIn(node ?? {}) };
+}
+
+function buildIn({ version, commit }: Partial<ServerBuild>): Status['build'] {
+  return typeof version === 'string' ? { version, commit: typeof commit === 'string' ? commit : null } : null;
+}
+
+function nodeIn({ version, safe, update }: Partial<ServerNode>): Status['node'] {
   if (typeof version !== 'string' || typeof safe !== 'boolean') return null;
   return { version, safe, ...(typeof update === 'string' ? { update } : {}) };
 }
@@ -143,6 +169,12 @@ async function readMetrics(client: LedgerClient): Promise<Measured> {
   };
 }
 
+function buildLines(build: Status['build']): Line[] {
+  if (build === null) return [];
+  const commit = build.commit === null ? '' : ` (commit ${printable(build.commit)})`;
+  return [{ text: `  version   ${printable(build.version)}${commit}` }];
+}
+
 function nodeLines(node: Status['node']): Line[] {
   if (node === null) return [];
   const text = `  Node      ${printable(node.version)}`;
@@ -159,8 +191,8 @@ function unreadableLines(streams: Status['unreadableStreams']): Line[] {
   return [{ text, tone: 'red' }];
 }
 
-function logEndLines(note: Status['logEndNote']): Line[] {
-  return note === null ? [] : [{ text: `  log       ${printable(note)}`, tone: 'red' }];
+function noteLines(label: string, note: string | null): Line[] {
+  return note === null ? [] : [{ text: `  ${label.padEnd(9)} ${printable(note)}`, tone: 'red' }];
 }
 
 function approverLines(approvals: Status['approvalsWithoutApprovers']): Line[] {
@@ -211,12 +243,14 @@ function statusLines(found: Status, nowMs: number): Line[] {
   return [
     { text: `Countersign at ${found.url}`, tone: 'bold' },
     found.ready ? { text: '  ready     yes', tone: 'green' } : { text: `  ready     no${waits}`, tone: 'red' },
+    ...buildLines(found.build),
     { text: `  API       ${printable(found.version ?? 'unknown')}` },
     ...nodeLines(found.node),
     { text: `  pending   ${pendingWords(found, nowMs)}` },
     ...approverLines(found.approvalsWithoutApprovers),
     ...unreadableLines(found.unreadableStreams),
-    ...logEndLines(found.logEndNote),
+    ...noteLines('files', found.configurationNote),
+    ...noteLines('log', found.logEndNote),
     ...channelLines(found),
   ];
 }

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { createSessionStore } from './session-store.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-session-store-'));
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a session store', () => {
   it('keeps the sessions of a file that an older version wrote', () => {
@@ -20,5 +20,18 @@ describe('a session store', () => {
     const store = createSessionStore(file);
     expect(store.find('old')).toMatchObject({ tokenHash: 'token', person: null, expiresAtMs });
     store.close();
+  });
+
+  it('refuses a file that a later version wrote, by name and with the remedy', () => {
+    const file = join(folder, 'later.db');
+    createSessionStore(file).close();
+    const later = new DatabaseSync(file);
+    const [{ user_version: version } = {}] = later.prepare('PRAGMA user_version').all();
+    expect(version).toBe(1);
+    later.exec('ALTER TABLE sessions ADD COLUMN more TEXT; PRAGMA user_version = 2');
+    later.close();
+    expect(() => createSessionStore(file)).toThrow(
+      `${file} was written by a later version of Countersign (schema version 2, this one knows 1): upgrade Countersign`,
+    );
   });
 });

@@ -54,7 +54,7 @@ const tables = `
 /** Opens or creates the file. @throws DatabaseFileError when it is damaged. */
 export function openCheckpointFile(path: string): CheckpointFile {
   const cost = 'The log is no longer compared with what was signed until now.';
-  const database = openDatabaseFile(path, { cost, timeoutMs: 2000 }, (opened) => {
+  const database = openDatabaseFile(path, { cost, timeoutMs: 2000, schemaVersion: 1 }, (opened) => {
     opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${tables}`);
   });
   const ofTenant = database.prepare('SELECT tenant, epoch, note FROM checkpoints WHERE tenant = ? ORDER BY epoch DESC');

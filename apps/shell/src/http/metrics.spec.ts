@@ -18,6 +18,12 @@ it('leaves out a figure that cannot be read, and serves the others', async () =>
   expect(await registry.metrics()).toContain('countersign_whole 1\n');
 });
 
+it('names what was built, and counts errors that escape as a counter does', async () => {
+  const text = await createMetricsRegistry().metrics();
+  expect(text).toMatch(/^countersign_build_info\{version="\d+\.\d+\.\d+",commit=""\} 1$/m);
+  expect(text).toContain('# TYPE countersign_escaped_errors_total counter\ncountersign_escaped_errors_total 0\n');
+});
+
 it('has no name that promtool complains about', async () => {
   const registry = createMetricsRegistry();
   createCommitMetrics(registry)({ events: 1, durationMs: 1 });

@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { commit } from '../process/commit.js';
 import { escapedErrors } from '../process/edge-guard.js';
+import { version } from '../process/version.js';
 
 let ofProcess: Registry | undefined;
 
@@ -21,12 +23,21 @@ export function createMetricsRegistry(): Registry {
     const metric = processMetrics().getSingleMetric(name);
     if (metric !== undefined) register.registerMetric(metric);
   }
-  const escaped: Gauge = new Gauge({
-    name: 'countersign_escaped_errors',
+  const escaped: Counter = new Counter({
+    name: 'countersign_escaped_errors_total',
     help: 'Uncaught errors of libraries; the first one ends the process.',
     registers: [register],
-    collect: () => escaped.set(escapedErrors()),
+    collect: () => {
+      escaped.reset();
+      escaped.inc(escapedErrors());
+    },
   });
+  new Gauge({
+    name: 'countersign_build_info',
+    help: '1. The labels say what runs; an empty commit is not known.',
+    labelNames: ['version', 'commit'],
+    registers: [register],
+  }).set({ version, commit: commit ?? '' }, 1);
   return register;
 }
 

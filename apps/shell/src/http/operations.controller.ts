@@ -1,6 +1,8 @@
 import { nodeSafety } from '@countersign/runtime';
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { commit } from '../process/commit.js';
+import { version } from '../process/version.js';
 import { askReadiness } from './health.js';
 import type { Readiness, ReadinessCheck } from './health.js';
 import { sendProblem } from './problem-filter.js';
@@ -18,7 +20,7 @@ export const operationsPorts = Symbol('OperationsPorts');
 @Controller()
 export class OperationsController {
   readonly #ports: OperationsPorts;
-  readonly #health = JSON.stringify({ status: 'ok', node: nodeSafety() });
+  readonly #health = JSON.stringify({ status: 'ok', version, commit, node: nodeSafety() });
   #asking: Promise<Readiness> | undefined;
 
   constructor(@Inject(operationsPorts) ports: OperationsPorts) {

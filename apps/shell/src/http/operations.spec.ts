@@ -8,6 +8,7 @@ import { createCollectingLog } from '@countersign/runtime/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { askReadiness } from './health.js';
 import type { CheckResult } from './health.js';
+import { version } from '../process/version.js';
 import { createHttpServer } from './http-server.js';
 import { createMetricsRegistry } from './metrics.js';
 import { createNestLogger } from './nest-logger.js';
@@ -45,6 +46,7 @@ describe('a process other than the gateway', () => {
     const url = await open({ checks: [{ name: 'bus', check: () => bus }], metricsText: () => registry.metrics() });
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({
       status: 'ok',
+      ...{ version, commit: null },
       node: nodeSafety(),
     });
 

@@ -1,13 +1,14 @@
-import { ConfigError } from '@countersign/runtime';
+import { ConfigError, printStartupLine } from '@countersign/runtime';
+import type { LogFields } from '@countersign/runtime';
 
-/** Prints a line for the person who started the process; the log goes elsewhere. */
-export function say(text: string): void {
-  process.stdout.write(`${text}\n`);
+/** Prints lines for the person who started the process; without a terminal one line of JSON, with the fields. */
+export function say(text: string, message = text, fields: LogFields = {}): void {
+  printStartupLine(process.stdout, 'info', text, message, fields);
 }
 
-/** Prints an error for that person. */
+/** Prints an error for that person; without a terminal one line of JSON. */
 export function complain(text: string): void {
-  process.stderr.write(`${text}\n`);
+  printStartupLine(process.stderr, 'error', text);
 }
 
 /**
@@ -15,9 +16,9 @@ export function complain(text: string): void {
  */
 export function printJson(name: string, read: () => unknown): void {
   try {
-    say(JSON.stringify(read(), undefined, 2));
+    process.stdout.write(`${JSON.stringify(read(), undefined, 2)}\n`);
   } catch (error) {
-    complain(`${name}: ${reasonOf(error)}`);
+    process.stderr.write(`${name}: ${reasonOf(error)}\n`);
     process.exitCode = 1;
   }
 }

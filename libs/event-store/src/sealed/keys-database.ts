@@ -38,7 +38,7 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
 /** Opens `keys.db`, or creates it. @throws DatabaseFileError when the file is damaged. */
 export function openKeysDatabase(folder: string): DatabaseSync {
   const cost = 'Without its keys the sensitive values of the log can never be read again';
-  return openDatabaseFile(join(folder, 'keys.db'), { cost, timeoutMs }, (opened) => {
+  return openDatabaseFile(join(folder, 'keys.db'), { cost, timeoutMs, schemaVersion: 1 }, (opened) => {
     opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; ${tables}`);
     // A process that ended while it destroyed a key may have left its bytes here.
     emptyWal(opened);

@@ -73,6 +73,8 @@ function toDeadLetter(row: Row): DeadLetter {
   };
 }
 
+const schemaVersion = 2;
+
 /**
  * The file `bus.db`: the progress of the consumer groups and their parked messages.
  *
@@ -85,10 +87,12 @@ export class BusFile {
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const cost = 'The dead letters in it are lost, and every consumer reads the log from its beginning.';
-    this.#database = openDatabaseFile(join(folder, 'bus.db'), { cost, timeoutMs: 5_000 }, (database) => {
+    this.#database = openDatabaseFile(join(folder, 'bus.db'), { cost, timeoutMs: 5_000, schemaVersion }, (database) => {
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
       const [{ user_version: version = 0 } = {}] = database.prepare('PRAGMA user_version').all();
-      database.exec(`BEGIN; ${upgrades[Number(version)] ?? ''} ${schema} PRAGMA user_version = 2; COMMIT;`);
+      database.exec(
+        `BEGIN; ${upgrades[Number(version)] ?? ''} ${schema} PRAGMA user_version = ${String(schemaVersion)}; COMMIT;`,
+      );
     });
   }
 
