@@ -184,12 +184,9 @@ export const healthSchema = z
   .strictObject({
     status: z.literal('ok'),
     version: z.string().meta({ description: 'The version of Countersign.' }),
-    commit: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The commit of the build. Null: it was built outside of a checkout, or from changed files.',
-      }),
+    commit: z.string().nullable().meta({
+      description: 'The commit of the build. Null: it was built outside of a checkout, or from changed files.',
+    }),
     node: z.strictObject({ version: z.string(), safe: z.boolean(), update: z.string().optional() }).meta({
       description:
         'The Node that the process runs on. `safe` is false if it lacks a security fix; `update` is then the oldest release of Node to update to.',
