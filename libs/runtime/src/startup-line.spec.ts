@@ -7,7 +7,7 @@ function printed(isTTY: boolean): string {
     all += text;
     return true;
   };
-  printStartupLine({ isTTY, write } as never, 'info', 'ready\n  data /x', 'ready', { data: '/x' });
+  printStartupLine({ isTTY, write }, 'info', 'ready\n  data /x', 'ready', { data: '/x' });
   return all;
 }
 
