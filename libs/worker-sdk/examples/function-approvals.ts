@@ -7,21 +7,22 @@ import {
   type CountersignError,
   type RunState,
   type StepOutcome,
+  type ToolCallView,
   type Worker,
 } from '@countersign/worker-sdk';
 import {
   functionApprovalRequest,
   functionResult,
+  isRecorded,
+  MappingError,
   proposedCallOf,
   responseToApproval,
-  StaleResponseError,
 } from '@countersign/worker-sdk/mappings';
 import type {
   FunctionApprovalRequestContent,
   FunctionApprovalResponseContent,
   FunctionCallContent,
   FunctionResultContent,
-  MappedResponse,
 } from '@countersign/worker-sdk/mappings';
 import { z } from 'zod';
 
@@ -43,28 +44,53 @@ export const countRows = gateTool({
   execute: ({ table }) => ({ table, rows: 3 }),
 });
 
-/** An answer that was not recorded, such as one without the reason that the rule requires. Show why: the question is asked again. */
+/** An answer that was not recorded. Show why: its question is asked again, as it is now. */
 export interface Refused {
-  readonly id: string;
-  readonly error: CountersignError;
+  readonly response: FunctionApprovalResponseContent;
+  /** A `MappingError`: of another person, to an earlier question, or changed. `already-voted`: withdraw the recorded answer first. */
+  readonly error: CountersignError | MappingError;
+}
+
+/** A call that neither waits for this person nor has a result. */
+export interface Waiting {
+  readonly callId: string;
+  /** Such as `approved`, while others of its step are asked about, or `executing`, also where its process has crashed. */
+  readonly state: ToolCallView['state'];
 }
 
 /** The next contents of the chat, and the state to store until the user responds. */
 export interface Turn {
   readonly contents: readonly (FunctionApprovalRequestContent | FunctionResultContent)[];
+  readonly waiting: readonly Waiting[];
   readonly state: RunState;
   readonly refused: readonly Refused[];
 }
 
 /** Has all results of the step so far: leave out those that the messages have already. */
-function turnOf({ results, pendingApprovals, state }: StepOutcome): Turn {
-  const requests = pendingApprovals.map((approval) => functionApprovalRequest(approval));
-  return { contents: [...results.map(functionResult), ...requests], state, refused: [] };
+async function turnOf(worker: Worker, user: Client, { results, pendingApprovals, state }: StepOutcome): Promise<Turn> {
+  const { principal } = await user.getMe();
+  // As the person sees them: with masks.
+  const asked = await Promise.all(pendingApprovals.map(({ approvalId }) => user.getApproval(approvalId)));
+  const pending = asked.filter((approval) => approval.state === 'pending');
+  const requests = pending.map((approval) => functionApprovalRequest(approval, principal));
+  const isTold = new Set([...results, ...pending].map(({ toolCallId }) => toolCallId));
+  const silent = state.calls.filter(({ toolCallId }) => !isTold.has(toolCallId));
+  const { calls } = silent.length === 0 ? { calls: [] } : await worker.client.getRun(state.runId);
+  const waiting = silent.flatMap(({ toolCallId: callId }) => {
+    const call = calls.find(({ toolCallId }) => toolCallId === callId);
+    return call === undefined ? [] : [{ callId, state: call.state }];
+  });
+  return { contents: [...results.map(functionResult), ...requests], waiting, state, refused: [] };
 }
 
 /** The calls of one message of the model are one step. */
-export async function askAbout(worker: Worker, runId: string, calls: readonly FunctionCallContent[]): Promise<Turn> {
-  return turnOf(await worker.step({ runId, toolCalls: calls.map(proposedCallOf) }));
+export async function askAbout(
+  worker: Worker,
+  user: Client,
+  runId: string,
+  calls: readonly FunctionCallContent[],
+): Promise<Turn> {
+  return turnOf(worker, user, await worker.step({ runId, toolCalls: calls.map(proposedCallOf) }));
 }
 
 /** A person who is signed in at your application. `groups` are theirs there: a rule may ask only some groups. */
@@ -89,44 +115,35 @@ export function clientOf(person: Person, { url, token }: { readonly url: string;
   return createClient({ url, token, fetch: named });
 }
 
-/** Decided meanwhile, answered before, withdrawn since, or another question than the person saw: the turn says what holds now. */
-const harmless = ['already-resolved', 'already-voted', 'expired', 'digest-mismatch', 'idempotency-key-reused'];
+/** Whether the answer decided; undefined: it waits for others, or the call was decided before, and the turn says so. */
+type Answered = 'decided' | undefined;
 
-/** Whether the answer decided, or why it was not recorded; undefined: nothing to tell. */
-type Answered = 'decided' | CountersignError | undefined;
-
-async function send(user: Client, { approvalId, body, idempotencyKey }: MappedResponse): Promise<Answered> {
+/** @throws CountersignError or MappingError when the answer was not recorded. */
+async function answer(user: Client, response: FunctionApprovalResponseContent): Promise<Answered> {
+  const [{ principal }, asked] = await Promise.all([user.getMe(), user.getApproval(response.id)]);
+  if (asked.state !== 'pending') return undefined;
+  const mapped = responseToApproval(response, asked, principal);
   try {
-    const { state } = await user.respond(approvalId, body, { idempotencyKey });
+    const { state } = await user.respond(asked.approvalId, mapped.body, { idempotencyKey: mapped.idempotencyKey });
     return state === 'pending' ? undefined : 'decided';
   } catch (error) {
-    if (isRefusal(error, ...harmless)) return undefined;
-    // It concerns this answer alone: the others of the message count all the same.
-    if (isRefusal(error, 'reason-required', 'not-an-approver', 'own-request', 'decision-not-allowed')) return error;
-    throw error;
+    if (isRefusal(error, 'already-resolved', 'expired')) return undefined;
+    if (!isRefusal(error, 'already-voted')) throw error;
+    if (!isRecorded(await user.getApproval(asked.approvalId), principal, mapped)) throw error;
+    return undefined;
   }
 }
 
-/** The responses to what is pending: one that was decided before, or that is about an older question, is left out. */
-function mappedResponses(
-  responses: readonly FunctionApprovalResponseContent[],
-  pendingApprovals: StepOutcome['pendingApprovals'],
-): readonly MappedResponse[] {
-  return responses.flatMap((response) => {
-    const asked = pendingApprovals.find(({ approvalId }) => approvalId === response.id);
-    if (asked === undefined) return [];
-    try {
-      return [responseToApproval(response, asked)];
-    } catch (error) {
-      if (error instanceof StaleResponseError) return [];
-      throw error;
-    }
-  });
-}
+/** Each of them concerns its own answer alone: the others of the message count all the same. */
+const refusals = [
+  ...(['already-voted', 'digest-mismatch', 'idempotency-key-reused'] as const),
+  ...(['reason-required', 'not-an-approver', 'own-request', 'decision-not-allowed'] as const),
+];
 
 /**
+ * Pass the answers of the person who is signed in. The whole history of a chat does no harm: what another person answered, or what
+ * this person answered to an earlier question, is refused, and `refused` names it each time while the call waits.
  * @param user the client of the person who is signed in.
- * @throws MappingError before any of the responses is sent.
  */
 export async function answerTo(
   worker: Worker,
@@ -137,15 +154,19 @@ export async function answerTo(
   const { pendingApprovals } = await worker.wait(state, { timeoutMs: 0 });
   const decided = new Set<string>();
   const refused: Refused[] = [];
-  for (const mapped of mappedResponses(responses, pendingApprovals)) {
-    const answered = await send(user, mapped);
-    if (answered === 'decided') decided.add(mapped.approvalId);
-    else if (answered !== undefined) refused.push({ id: mapped.approvalId, error: answered });
+  for (const response of responses) {
+    if (!pendingApprovals.some(({ approvalId }) => approvalId === response.id)) continue;
+    try {
+      if ((await answer(user, response)) === 'decided') decided.add(response.id);
+    } catch (error) {
+      if (!(error instanceof MappingError) && !isRefusal(error, ...refusals)) throw error;
+      refused.push({ response, error });
+    }
   }
   let outcome = await worker.resume(state);
   // A cluster may show a decision a moment later, and another process may run the call. The others wait for the next message.
   const isUnderWay = ({ stopReason, pendingApprovals: pending }: StepOutcome): boolean =>
     stopReason === 'awaiting_execution' || pending.some(({ approvalId }) => decided.has(approvalId));
   while (isUnderWay(outcome)) outcome = await worker.wait(outcome.state);
-  return { ...turnOf(outcome), refused };
+  return { ...(await turnOf(worker, user, outcome)), refused };
 }

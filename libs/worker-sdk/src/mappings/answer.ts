@@ -1,9 +1,11 @@
 import { jcsDigest } from '@countersign/contracts';
 import type { ApprovalView, Decision, JsonObject, RespondBody } from '@countersign/contracts';
-import { boundBy } from '../results/question.js';
-import type { Bound } from '../results/question.js';
+import { isSameJson } from '../tools/schema.js';
+import { MappingError } from './mapping-error.js';
+import { isOf } from './question.js';
+import type { Question } from './question.js';
 
-type Body = Pick<RespondBody, 'instruction' | 'proposalDigest' | 'reason' | 'shownDigest'> & {
+type Body = Pick<RespondBody, 'instruction' | 'proposalDigest' | 'reason' | 'shownDigest' | 'shownRevision'> & {
   readonly decision: Decision;
 };
 
@@ -12,49 +14,20 @@ export interface MappedResponse {
   readonly approvalId: string;
   readonly body: Body;
   /**
-   * The same for the same message. It MUST be sent with the response: a message that is read again after its person withdrew the
-   * response is then refused (`idempotency-key-reused`) and does not respond again.
+   * The same for the same answer of the same person to the same question. It MUST be sent with the response: a message that is read
+   * again is then a repeat, and adds nothing.
    */
   readonly idempotencyKey: string;
 }
 
-/** A content or an event that does not belong to the approval, or is no answer. Nothing was sent to the ledger. */
-export class MappingError extends Error {
-  override readonly name: string = 'MappingError';
-}
-
-/** Another proposal or instruction is asked about since: show the current question. Nothing was sent to the ledger. */
-export class StaleResponseError extends MappingError {
-  override readonly name = 'StaleResponseError';
-}
-
-/** What a question of another product carries besides the call. */
-export interface Shown extends Bound {
-  readonly allowedDecisions: ApprovalView['allowedDecisions'];
-  /** The decisions that need a reason. */
-  readonly requireReason: ApprovalView['allowedDecisions'];
-  /** By stage: who has approved or denied, and how many more people must agree. */
-  readonly progress: ApprovalView['progress'];
-}
-
-/** The members of an approval that its question is made of. */
-export type Asking = Pick<ApprovalView, 'allowedDecisions' | 'approvalId' | 'progress'> &
-  Parameters<typeof boundBy>[0] & { readonly requirement: Pick<ApprovalView['requirement'], 'requireReason'> };
-
-/** Returns what the question shows, as a message carries it: without members that are absent. */
-export function shownBy(approval: Asking): Shown & JsonObject {
-  const { allowedDecisions, progress, requirement } = approval;
-  const shown = { ...boundBy(approval), allowedDecisions, requireReason: requirement.requireReason, progress };
-  return jsonOf(shown);
-}
-
-function jsonOf<Value extends object>(value: Value): Value & JsonObject {
-  return JSON.parse(JSON.stringify(value)) as Value & JsonObject;
-}
-
-/** @param questionId of the content or event that asked. */
-export function mappedResponse(approvalId: string, questionId: string, body: Body): MappedResponse {
-  return { approvalId, body, idempotencyKey: jcsDigest([approvalId, questionId, jsonOf(body)]) };
+/** The response to a question, bound to what it showed. */
+export function mappedResponse(
+  { approvalId, questionId, proposalDigest, shownDigest, shownRevision }: Question & { readonly approvalId: string },
+  answer: Pick<Body, 'decision' | 'instruction' | 'reason'>,
+): MappedResponse {
+  const body = { ...answer, proposalDigest, shownDigest, shownRevision };
+  const plain = JSON.parse(JSON.stringify(body)) as JsonObject;
+  return { approvalId, body, idempotencyKey: jcsDigest([approvalId, questionId, plain]) };
 }
 
 /**
@@ -64,4 +37,19 @@ export function mappedResponse(approvalId: string, questionId: string, body: Bod
 export function checkedAnswer(approved: unknown): boolean {
   if (typeof approved === 'boolean') return approved;
   throw new MappingError(`\`approved\` is neither true nor false: ${String(approved)}`);
+}
+
+/**
+ * Whether the response of this person that stands says the same as this one. After `already-voted`: false means that the person now
+ * answers otherwise, which counts only when they withdraw the earlier response. Tell them.
+ * @param person their principal.
+ */
+export function isRecorded(
+  { responses, instructions }: Pick<ApprovalView, 'instructions' | 'responses'>,
+  person: string,
+  { body: { decision, reason, instruction } }: MappedResponse,
+): boolean {
+  const told = instructions.find((one) => isOf(person, one))?.instruction;
+  const own = responses.find((one) => one.counted && isOf(person, one));
+  return own?.reason === (reason ?? null) && told === instruction && isSameJson(own.decision, decision);
 }

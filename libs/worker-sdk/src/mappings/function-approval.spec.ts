@@ -2,8 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { ToolResult } from '../results/results.js';
 import { functionApprovalRequest, functionResult, proposedCallOf, responseToApproval } from './function-approval.js';
 import type { FunctionApprovalResponseContent, FunctionCallContent } from './function-approval.js';
-import type { Asking } from './answer.js';
-import { MappingError, StaleResponseError } from './answer.js';
+import { isRecorded } from './answer.js';
+import { MappingError, OtherPersonError, StaleResponseError } from './mapping-error.js';
+import { promptsOf, responsesTo } from './prompts.js';
+import type { Asking } from './question.js';
 
 /** The call of the source's usage: a tool that always requires approval. */
 const functionCall: FunctionCallContent = {
@@ -15,9 +17,10 @@ const functionCall: FunctionCallContent = {
 const args = { database: 'orders', force: true };
 const digest = `sha256:${'ab'.repeat(32)}`;
 const shownDigest = `sha256:${'cd'.repeat(32)}`;
-const rule: Pick<Asking, 'allowedDecisions' | 'progress' | 'requirement'> = {
+const rule: Pick<Asking, 'allowedDecisions' | 'batch' | 'progress' | 'requirement' | 'responses' | 'shownRevision'> = {
   ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
   progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
+  ...{ batch: null, responses: [], shownRevision: 2 },
 };
 const approval = {
   ...{ approvalId: 'apr_1', toolCallId: 'call_1', toolName: 'delete_database', arguments: args },
@@ -25,6 +28,22 @@ const approval = {
   ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
   ...rule,
 } as const;
+
+const kim = 'desk#kim';
+type Responses = Asking['responses'];
+const responseOf = (respondedBy: string, counted = true): Responses[number] => ({
+  ...{ number: 1, respondedBy, onBehalfOf: null, decision: { type: 'approve' }, reason: null },
+  ...{ respondedAt: '2026-11-29T12:00:00.000Z', via: 'desk', counted },
+});
+/** What kim's chat passes on. */
+const answered = (
+  approved: boolean,
+  asked = approval as Parameters<typeof functionApprovalRequest>[0],
+  person = kim,
+) => {
+  const { id, functionCall: call } = functionApprovalRequest(asked, person);
+  return { type: 'function_approval_response', id, functionCall: call, approved } as const;
+};
 
 const ended = (change: Partial<ToolResult>): ToolResult => ({
   ...{ toolCallId: 'call_1', toolName: 'delete_database', callId: 'tc_1', status: 'succeeded', output: null },
@@ -38,10 +57,11 @@ describe('a function approval', () => {
     expect(proposedCallOf(functionCall)).toEqual({
       ...{ toolCallId: 'call_1', toolName: 'delete_database', arguments: args },
     });
-    const request = functionApprovalRequest(approval, 'q1');
+    const request = functionApprovalRequest(approval, kim);
     expect(request).toMatchObject({ type: 'function_approval_request', id: 'apr_1' });
     expect(request.functionCall.additionalProperties).toMatchObject({
-      questionId: 'q1',
+      questionId: expect.stringMatching(/^sha256:/),
+      ...{ person: kim, shownRevision: 2, answered: null, together: null },
       proposal: { number: 1, kind: 'run' },
       instructions: [{ respondedBy: 'bob', instruction: 'then call' }],
     });
@@ -53,7 +73,7 @@ describe('a function approval', () => {
     [true, 'approve'],
     [false, 'deny'],
   ])('answers with approved: %s as the source sends it', (approved, type) => {
-    const request = functionApprovalRequest(approval);
+    const request = functionApprovalRequest(approval, kim);
     // Through JSON, as a chat message goes.
     const content = JSON.parse(
       JSON.stringify({
@@ -61,44 +81,112 @@ describe('a function approval', () => {
         ...{ id: request.id, functionCall: request.functionCall, approved },
       }),
     ) as FunctionApprovalResponseContent;
-    const body = { decision: { type }, proposalDigest: digest, shownDigest };
-    expect(responseToApproval(content, approval)).toMatchObject({ approvalId: 'apr_1', body });
+    const body = { decision: { type }, proposalDigest: digest, shownDigest, shownRevision: 2 };
+    expect(responseToApproval(content, approval, kim)).toMatchObject({ approvalId: 'apr_1', body });
   });
 
   it.each(['false', 'true', 1, null, undefined])('is refused with approved: %j, which is no boolean', (approved) => {
-    const { id, functionCall: call } = functionApprovalRequest(approval);
-    const content = { type: 'function_approval_response', id, functionCall: call, approved } as never;
-    expect(() => responseToApproval(content, approval)).toThrow(MappingError);
+    const content = { ...answered(true), approved } as never;
+    expect(() => responseToApproval(content, approval, kim)).toThrow(MappingError);
   });
 
-  it('has the same idempotency key when its message is read again, and another one for another question or answer', () => {
-    const keyOf = (approved: boolean, questionId?: string): string => {
-      const { id, functionCall: call } = functionApprovalRequest(approval, questionId);
-      return responseToApproval({ type: 'function_approval_response', id, functionCall: call, approved }, approval)
-        .idempotencyKey;
+  it('has the same idempotency key when it is given again, and another one for another question or answer', () => {
+    const keyOf = (approved: boolean, asked = approval as Parameters<typeof answered>[1], person = kim): string =>
+      responseToApproval(answered(approved, asked, person), asked ?? approval, person).idempotencyKey;
+    expect(keyOf(true)).toBe(keyOf(true));
+    // Asked again while the answer of this person, or of another one, stands: it is the same question.
+    expect(keyOf(true, { ...approval, responses: [responseOf(kim), responseOf('desk#mo')] })).toBe(keyOf(true));
+    const others = [
+      keyOf(false),
+      keyOf(true, { ...approval, shownRevision: 3 }),
+      keyOf(true, { ...approval, responses: [responseOf(kim, false)] }),
+      keyOf(true, approval, 'desk#mo'),
+    ];
+    expect(new Set([keyOf(true), ...others]).size).toBe(5);
+  });
+
+  it('is of the person for whom the question was made, in any spelling of the name, and of nobody else', () => {
+    const content = answered(true);
+    expect(() => responseToApproval(content, approval, 'desk#mo')).toThrow(OtherPersonError);
+    expect(() => responseToApproval(content, approval, 'desk#mo')).toThrow(/"desk#kim", not for "desk#mo"/);
+    expect(responseToApproval(content, approval, 'desk#Kim')).toEqual(responseToApproval(content, approval, kim));
+    // Attack: the question of kim under the name of mo.
+    const { functionCall: call } = content;
+    const renamed = { ...call, additionalProperties: { ...call.additionalProperties, person: 'desk#mo' } };
+    const forged = { ...content, functionCall: renamed };
+    expect(() => responseToApproval(forged, approval, 'desk#mo')).toThrow(StaleResponseError);
+  });
+
+  it.each([[undefined], [''], [7]])('is refused when its question does not say for whom it was made: %j', (person) => {
+    const content = answered(true);
+    const { functionCall: call } = content;
+    const old = {
+      ...content,
+      functionCall: { ...call, additionalProperties: { ...call.additionalProperties, person } },
     };
-    expect(keyOf(true, 'q1')).toBe(keyOf(true, 'q1'));
-    expect(new Set([keyOf(true, 'q1'), keyOf(false, 'q1'), keyOf(true, 'q2'), keyOf(true), keyOf(true)]).size).toBe(5);
+    expect(() => responseToApproval(old, approval, kim)).toThrow(/for whom it was made: ask again/);
   });
 
-  it('is stale when another proposal or instruction is asked about since', () => {
-    const { id, functionCall: call } = functionApprovalRequest(approval);
-    const content = { type: 'function_approval_response', id, functionCall: call, approved: true } as const;
+  it('is stale when another question is asked since, also when it shows the same', () => {
+    const content = answered(true);
     const other = `sha256:${'ef'.repeat(32)}`;
     const edited = { ...approval, arguments: { database: 'all', force: true }, shownDigest: other };
     const proposed = { ...edited, proposal: { ...approval.proposal, digest: other, number: 2 } };
-    expect(() => responseToApproval(content, proposed)).toThrow(StaleResponseError);
-    expect(() => responseToApproval(content, { ...approval, shownDigest: other })).toThrow(StaleResponseError);
+    const since = [
+      proposed,
+      { ...approval, shownDigest: other },
+      // A response or an instruction was withdrawn.
+      { ...approval, shownRevision: 4 },
+      // The vote of this person was lost.
+      { ...approval, responses: [responseOf('desk#KIM', false)] },
+    ];
+    for (const asked of since) expect(() => responseToApproval(content, asked, kim)).toThrow(StaleResponseError);
     // Attack: other arguments under the digests of now.
-    expect(() => responseToApproval(content, { ...approval, arguments: edited.arguments })).toThrow(/other arguments/);
+    const changed = { ...approval, arguments: edited.arguments };
+    expect(() => responseToApproval(content, changed, kim)).toThrow(/other arguments/);
+  });
+
+  it('shows the decision of this person that stands, and tells whether another answer says the same', () => {
+    const asked = { ...approval, responses: [responseOf('desk#mo'), responseOf('desk#Kim')], instructions: [] };
+    const { functionCall: call } = functionApprovalRequest(asked, kim);
+    expect(call.additionalProperties).toMatchObject({ answered: 'approve' });
+    const [yes, no] = [true, false].map((approved) => responseToApproval(answered(approved, asked), asked, kim));
+    expect([isRecorded(asked, kim, yes!), isRecorded(asked, kim, no!)]).toEqual([true, false]);
+    expect(isRecorded(asked, 'desk#lee', yes!)).toBe(false);
+    const told = { ...asked, instructions: [{ respondedBy: kim, instruction: 'then call' }] };
+    expect(isRecorded(told, kim, yes!)).toBe(false);
+  });
+
+  it('is asked for by one prompt where the calls run together or not at all', () => {
+    const batch = { batchId: 'b', mode: 'all-or-nothing', callIds: ['tc_1', 'tc_2'] } as const;
+    const asked = ['apr_1', 'apr_2', 'apr_3'].map((approvalId, index) =>
+      functionApprovalRequest(
+        {
+          ...approval,
+          approvalId,
+          batch: { ...batch, callIds: [...batch.callIds], mode: index === 1 ? 'independent' : batch.mode },
+        },
+        kim,
+      ),
+    );
+    const prompts = promptsOf(asked);
+    expect(prompts.map((prompt) => prompt.map(({ id }) => id))).toEqual([['apr_1', 'apr_3'], ['apr_2']]);
+    expect(responsesTo(prompts[0]!, false, 'too late')).toMatchObject([
+      { id: 'apr_1', approved: false, additionalProperties: { reason: 'too late' } },
+      { id: 'apr_3', approved: false },
+    ]);
+    const [, second] = responsesTo(prompts[0]!, true);
+    const body = responseToApproval(second!, { ...approval, approvalId: 'apr_3' }, kim).body;
+    expect(body).toEqual({ ...body, decision: { type: 'approve' } });
+    expect(body.reason).toBeUndefined();
   });
 
   it('takes the id of the call for that of the question, and the arguments as text, as in the sample', () => {
-    const { additionalProperties } = functionApprovalRequest(approval).functionCall;
+    const { additionalProperties } = functionApprovalRequest(approval, kim).functionCall;
     const call = { ...functionCall, ...(additionalProperties && { additionalProperties }) };
     const content = { type: 'function_approval_response', id: 'call_1', functionCall: call, approved: true } as const;
     const body = { decision: { type: 'approve' }, proposalDigest: digest, shownDigest };
-    expect(responseToApproval(content, approval)).toMatchObject({ approvalId: 'apr_1', body });
+    expect(responseToApproval(content, approval, kim)).toMatchObject({ approvalId: 'apr_1', body });
   });
 
   it.each([
@@ -112,7 +200,7 @@ describe('a function approval', () => {
   ])('is refused with %s: it does not say what was shown', (_, change) => {
     const call = { ...functionCall, ...change };
     const content = { type: 'function_approval_response', id: 'apr_1', functionCall: call, approved: true } as const;
-    expect(() => responseToApproval(content, approval)).toThrow(
+    expect(() => responseToApproval(content, approval, kim)).toThrow(
       /shown.*`functionCall` of the `function_approval_request`/,
     );
   });
@@ -131,17 +219,17 @@ describe('a function approval', () => {
       approved: true,
       ...change,
     } as const;
-    expect(() => responseToApproval(content, approval)).toThrow(MappingError);
+    expect(() => responseToApproval(content, approval, kim)).toThrow(MappingError);
   });
 
   it('gives the reason of the user, which the rule may require', () => {
-    const request = functionApprovalRequest(approval);
+    const request = functionApprovalRequest(approval, kim);
     expect(request.functionCall.additionalProperties).toMatchObject({
       ...{ requireReason: ['deny'], allowedDecisions: ['approve', 'edit', 'deny'], progress: [{ missing: 1 }] },
     });
     const { id, functionCall: call } = request;
     const content = { type: 'function_approval_response', id, functionCall: call, approved: false } as const;
-    const { body } = responseToApproval({ ...content, additionalProperties: { reason: 'too late' } }, approval);
+    const { body } = responseToApproval({ ...content, additionalProperties: { reason: 'too late' } }, approval, kim);
     expect(body).toMatchObject({ decision: { type: 'deny' }, reason: 'too late' });
   });
 

@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
 import { modelNote, modelText } from '../results/model-text.js';
 import type { ToolResult } from '../results/results.js';
 import type { ProposedCall } from '../tools/tool-definition.js';
 import { isSameJson } from '../tools/schema.js';
-import { checkedAnswer, mappedResponse, MappingError, shownBy, StaleResponseError } from './answer.js';
-import type { Asking, MappedResponse } from './answer.js';
+import { checkedAnswer, mappedResponse } from './answer.js';
+import type { MappedResponse } from './answer.js';
+import { MappingError, StaleResponseError } from './mapping-error.js';
+import { checkPerson, questionIdOf, shownTo } from './question.js';
+import type { Asking, Question } from './question.js';
 
 /** The call of a function, as chat messages of agent frameworks have it. */
 export interface FunctionCallContent {
@@ -15,8 +17,8 @@ export interface FunctionCallContent {
   /** JSON, or its text as the model wrote it. */
   readonly arguments: string | Readonly<Record<string, unknown>>;
   /**
-   * The response MUST have those of the request: `questionId`, `proposalDigest` and `shownDigest` say what was shown. Show `proposal`,
-   * where it is an answer in place of the run, and `instructions` with the call.
+   * The response MUST have those of the request, which say what was shown to whom (`Shown`). Show `proposal`, where it is an answer in
+   * place of the run, and `instructions` with the call.
    */
   readonly additionalProperties?: Readonly<Record<string, unknown>>;
 }
@@ -57,53 +59,50 @@ function parsed(text: string): JsonValue {
   }
 }
 
-type Asked = Pick<ApprovalView, 'approvalId' | 'arguments' | 'shownDigest' | 'toolCallId' | 'toolName'> & {
-  readonly proposal: Pick<ApprovalView['proposal'], 'digest'>;
-};
+type Asked = Pick<ApprovalView, 'arguments' | 'toolCallId' | 'toolName'> & Asking;
 
 /**
- * The content that asks the user. Its `id` is that of the approval, so that a later question has another one.
- * @param questionId of this content alone: an answer to it counts once, also when its message is read again after its person
- *   withdrew it. Default: a random one.
+ * The content that asks a person, who alone can answer it. Its `id` is that of the approval.
+ * @param approval as the client of the person reads it: with masks where the person must not see a value.
+ * @param person their principal: `(await user.getMe()).principal`.
  */
-export function functionApprovalRequest(
-  approval: Asked & Asking,
-  questionId: string = randomUUID(),
-): FunctionApprovalRequestContent {
+export function functionApprovalRequest(approval: Asked, person: string): FunctionApprovalRequestContent {
   const { approvalId, toolCallId, toolName, arguments: args } = approval;
   const functionCall = { type: 'function_call', callId: toolCallId, name: toolName, arguments: args } as const;
-  const additionalProperties = { questionId, ...shownBy(approval) };
+  const additionalProperties = shownTo(person, approval);
   return { type: 'function_approval_request', id: approvalId, functionCall: { ...functionCall, additionalProperties } };
 }
 
 /**
  * The response of the user to the approval that was asked about, for `client.respond(approvalId, body, { idempotencyKey })`. A
  * repeat, or a response that is found in an old message again, decides nothing, also after a withdrawal: the ledger refuses it.
+ * @param asked the approval as it is now, read by the same client as for the request.
+ * @param person the principal of the person who is signed in, and in whose name it is sent.
  * @throws MappingError when it is about another approval, or about other arguments than those that are asked about, when it
- *   does not say what was shown, or when `approved` is no boolean.
- * @throws StaleResponseError when another proposal or instruction is asked about since.
+ *   does not say what was shown to whom, or when `approved` is no boolean.
+ * @throws OtherPersonError when the question was made for another person.
+ * @throws StaleResponseError when another question is asked since.
  */
-export function responseToApproval(response: FunctionApprovalResponseContent, asked: Asked): MappedResponse {
+export function responseToApproval(
+  response: FunctionApprovalResponseContent,
+  asked: Asked,
+  person: string,
+): MappedResponse {
   const { id, functionCall } = response;
-  const { toolCallId, toolName, arguments: args } = proposedCallOf(functionCall);
+  const { approvalId, toolCallId, toolName } = asked;
+  const { toolCallId: callId, toolName: name, arguments: args } = proposedCallOf(functionCall);
   // A client may use the id of the call for that of the question.
-  const isAbout = toolCallId === asked.toolCallId && toolName === asked.toolName;
-  if (!isAbout || (id !== asked.approvalId && id !== asked.toolCallId)) {
-    throw new MappingError(`the response "${id}" is not about the approval ${asked.approvalId}`);
+  if (callId !== toolCallId || name !== toolName || (id !== approvalId && id !== toolCallId)) {
+    throw new MappingError(`the response "${id}" is not about the approval ${approvalId}`);
   }
   const approved = checkedAnswer(response.approved);
-  const { questionId, proposalDigest, shownDigest } = shownIn(response);
-  if (proposalDigest !== asked.proposal.digest || shownDigest !== asked.shownDigest) {
-    throw new StaleResponseError(`the response "${id}" is about a proposal or instructions that have changed since`);
-  }
+  const question = questionIn(response, asked, person);
   // Attack: the client sends the call back with other arguments, and the person never saw those that run.
   if (!isSameJson(args, asked.arguments)) {
-    throw new MappingError(`the response "${id}" has other arguments than the approval ${asked.approvalId}`);
+    throw new MappingError(`the response "${id}" has other arguments than the approval ${approvalId}`);
   }
-  return mappedResponse(asked.approvalId, questionId, {
-    ...{ decision: { type: approved ? 'approve' : 'deny' }, proposalDigest, shownDigest },
-    ...reasonIn(response),
-  });
+  const decision = { type: approved ? 'approve' : 'deny' } as const;
+  return mappedResponse({ approvalId, ...question }, { decision, ...reasonIn(response) });
 }
 
 function reasonIn({ additionalProperties }: FunctionApprovalResponseContent): { readonly reason?: string } {
@@ -111,15 +110,20 @@ function reasonIn({ additionalProperties }: FunctionApprovalResponseContent): { 
   return typeof reason === 'string' && reason !== '' ? { reason } : {};
 }
 
-/** Attack: the question changed after the person looked, or an old message with the id of the call is read again. */
-function shownIn({ id, functionCall }: FunctionApprovalResponseContent) {
-  const { questionId, proposalDigest, shownDigest } = functionCall.additionalProperties ?? {};
-  if (typeof questionId === 'string' && typeof proposalDigest === 'string' && typeof shownDigest === 'string') {
-    return { questionId, proposalDigest, shownDigest };
+/** Attack: the question changed after the person looked, or an old message, or that of another person, is read again. */
+function questionIn({ id, functionCall }: FunctionApprovalResponseContent, asked: Asked, person: string): Question {
+  const { questionId, person: madeFor, proposalDigest, shownDigest } = functionCall.additionalProperties ?? {};
+  if (typeof questionId !== 'string' || typeof proposalDigest !== 'string' || typeof shownDigest !== 'string') {
+    const remedy =
+      'send back the `functionCall` of the `function_approval_request` as it is, with `additionalProperties`';
+    throw new MappingError(`the response "${id}" does not say what was shown: ${remedy}`);
   }
-  const remedy =
-    'send back the `functionCall` of the `function_approval_request` as it is, with `additionalProperties`';
-  throw new MappingError(`the response "${id}" does not say what was shown: ${remedy}`);
+  checkPerson(madeFor, person, `the question of the response "${id}"`);
+  const current = asked.proposal.digest;
+  if (questionId !== questionIdOf(person, asked) || proposalDigest !== current || shownDigest !== asked.shownDigest) {
+    throw new StaleResponseError(`the response "${id}" is to an earlier question: look at the current one`);
+  }
+  return { questionId, person, proposalDigest, shownDigest, shownRevision: asked.shownRevision };
 }
 
 const rejected = 'Error: Tool call invocation was rejected by user.';

@@ -1,5 +1,6 @@
-export { MappingError, StaleResponseError } from './answer.js';
-export type { MappedResponse, Shown } from './answer.js';
+export { isRecorded } from './answer.js';
+export type { MappedResponse } from './answer.js';
+export { MappingError, OtherPersonError, StaleResponseError } from './mapping-error.js';
 export { functionApprovalRequest, functionResult, proposedCallOf, responseToApproval } from './function-approval.js';
 export type {
   FunctionApprovalRequestContent,
@@ -7,6 +8,8 @@ export type {
   FunctionCallContent,
   FunctionResultContent,
 } from './function-approval.js';
+export { promptsOf, responsesTo } from './prompts.js';
+export type { Shown } from './question.js';
 export {
   interactionProcessed,
   interactionRequested,

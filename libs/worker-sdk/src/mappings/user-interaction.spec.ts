@@ -1,15 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Asking } from './answer.js';
-import { MappingError } from './answer.js';
+import { MappingError, OtherPersonError } from './mapping-error.js';
+import type { Asking } from './question.js';
 import { interactionProcessed, interactionRequested, responseToInteraction } from './user-interaction.js';
 import type { ToolApproval } from './user-interaction.js';
 
 const digest = `sha256:${'ab'.repeat(32)}`;
 const shownDigest = `sha256:${'cd'.repeat(32)}`;
 const parameters = { path: '/etc/hosts', line: 3 };
-const rule: Pick<Asking, 'allowedDecisions' | 'progress' | 'requirement'> = {
+const rule: Pick<Asking, 'allowedDecisions' | 'batch' | 'progress' | 'requirement' | 'responses' | 'shownRevision'> = {
   ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
   progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
+  ...{ batch: null, responses: [], shownRevision: 2 },
 };
 const approval = {
   ...{ approvalId: 'apr_1', runId: 'thread-1', toolName: 'delete_line', toolDescription: 'Deletes a line of a file' },
@@ -19,7 +20,9 @@ const approval = {
   ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
   ...rule,
 } as const;
-const asked = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2' });
+const kim = 'desk#kim';
+const place = { workflowId: 'flow', nodeId: 'node-2', person: kim };
+const asked = interactionRequested(approval, place);
 
 /** What the dialog of the source returns. */
 const dialog = (result: Partial<ToolApproval>): ToolApproval => ({
@@ -33,7 +36,7 @@ const responded = (result: Partial<ToolApproval>) => ({
   interactionId: asked.interactionId,
   inputData: dialog(result),
 });
-const answerOf = (result: Partial<ToolApproval>) => responseToInteraction(responded(result), asked);
+const answerOf = (result: Partial<ToolApproval>) => responseToInteraction(responded(result), asked, kim);
 
 describe('an interaction with the user of a workflow', () => {
   it('has all that the source puts into the event, and its names', () => {
@@ -42,7 +45,7 @@ describe('an interaction with the user of a workflow', () => {
       ...{
         threadId: 'thread-1',
         nodeId: 'node-2',
-        interactionId: `apr_1/${shownDigest}`,
+        interactionId: expect.stringMatching(/^apr_1\/sha256:[0-9a-f]{64}$/),
         operationType: 'TOOL_APPROVAL',
       },
       prompt: [
@@ -58,20 +61,19 @@ describe('an interaction with the user of a workflow', () => {
         ...{ approvalId: 'apr_1', proposalDigest: digest, shownDigest, instructions: approval.instructions },
         proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
         ...{ allowedDecisions: ['approve', 'edit', 'deny'], requireReason: ['deny'], progress: approval.progress },
+        questionId: asked.interactionId.slice('apr_1/'.length),
+        ...{ person: kim, shownRevision: 2, answered: null, together: null },
       },
     });
     // Without a question of the agent the description of the tool stands in its place, and the event has that already.
     const plain = interactionRequested(
       { ...approval, description: approval.toolDescription },
-      { workflowId: 'flow', nodeId: 'n' },
+      { ...place, nodeId: 'n' },
     );
     expect(plain.prompt).toBe(asked.prompt);
-    const own = interactionRequested(
-      { ...approval, description: 'Delete line 3?' },
-      { workflowId: 'flow', nodeId: 'n' },
-    );
+    const own = interactionRequested({ ...approval, description: 'Delete line 3?' }, { ...place, nodeId: 'n' });
     expect(own.prompt).toMatch(/^Delete line 3\?\n/);
-    const never = interactionRequested({ ...approval, expiresAt: null }, { workflowId: 'flow', nodeId: 'node-2' });
+    const never = interactionRequested({ ...approval, expiresAt: null }, place);
     expect(never.timeout).toBeNull();
   });
 
@@ -107,21 +109,21 @@ describe('an interaction with the user of a workflow', () => {
   });
 
   it('has the same idempotency key when its event is read again, and another one when it is asked again', () => {
-    const keyOf = (approved: boolean, questionId?: string): string => {
-      const again = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2', questionId });
-      return responseToInteraction({ interactionId: again.interactionId, inputData: dialog({ approved }) }, again)
-        .idempotencyKey;
+    const keyOf = (approved: boolean, shownRevision = 2): string => {
+      const again = interactionRequested({ ...approval, shownRevision }, place);
+      const event = { interactionId: again.interactionId, inputData: dialog({ approved }) };
+      return responseToInteraction(event, again, kim).idempotencyKey;
     };
     expect(keyOf(true)).toBe(keyOf(true));
-    expect(new Set([keyOf(true), keyOf(false), keyOf(true, 'q2')]).size).toBe(3);
-    const again = interactionRequested(approval, { workflowId: 'flow', nodeId: 'node-2', questionId: 'q2' });
-    expect(() => responseToInteraction(responded({ approved: true }), again)).toThrow(MappingError);
+    expect(new Set([keyOf(true), keyOf(false), keyOf(true, 3)]).size).toBe(3);
+    const again = interactionRequested({ ...approval, shownRevision: 3 }, place);
+    expect(() => responseToInteraction(responded({ approved: true }), again, kim)).toThrow(MappingError);
   });
 
   it('comes back through JSON without loss', () => {
     const copy = JSON.parse(JSON.stringify(asked)) as typeof asked;
     const result = { approved: true, userInstruction: 'only the copy' };
-    expect(responseToInteraction(responded(result), copy)).toEqual(answerOf(result));
+    expect(responseToInteraction(responded(result), copy, kim)).toEqual(answerOf(result));
   });
 
   it.each([
@@ -132,7 +134,13 @@ describe('an interaction with the user of a workflow', () => {
   ] as const)('is closed with what was decided and by whom: %s', (resolution, decided, decidedBy) => {
     const progress = [{ approvedBy: ['bob'], deniedBy: ['lee'], missing: 0, missingOf: null }];
     const { instructions } = approval;
-    const ended = { arguments: { path: '/tmp' }, instructions: [...instructions], progress, resolution };
+    const ended = {
+      arguments: { path: '/tmp' },
+      instructions: [...instructions],
+      progress,
+      proposal: approval.proposal,
+      resolution,
+    };
     expect(interactionProcessed(ended, asked, 7)).toEqual({
       ...{ type: 'USER_INTERACTION_PROCESSED', timestamp: 7, workflowId: 'flow', threadId: 'thread-1' },
       ...{ interactionId: asked.interactionId, operationType: 'TOOL_APPROVAL' },
@@ -142,11 +150,33 @@ describe('an interaction with the user of a workflow', () => {
     expect(() => interactionProcessed({ ...ended, resolution: null }, asked, 7)).toThrow(MappingError);
   });
 
+  it('is closed with the answer that was given in place of the run, and does not say that the tool may run', () => {
+    const progress = [{ approvedBy: ['bob'], deniedBy: [], missing: 0, missingOf: null }];
+    const proposal = { kind: 'answer', output: { done: 'by hand' } } as const;
+    const ended = { arguments: parameters, instructions: [], progress, proposal, resolution: 'approved' } as const;
+    expect(interactionProcessed({ ...ended, instructions: [], progress }, asked, 7)).toMatchObject({
+      results: null,
+      metadata: { outcome: 'answered', decidedBy: ['bob'], output: { done: 'by hand' } },
+    });
+  });
+
+  it('is of one person: the same question to another one has another id, and its answer is not taken', () => {
+    const ofMo = interactionRequested(approval, { ...place, person: 'desk#mo' });
+    expect(ofMo.interactionId).not.toBe(asked.interactionId);
+    expect(interactionRequested(approval, { ...place, person: 'desk#KIM' }).interactionId).toBe(asked.interactionId);
+    expect(() => responseToInteraction(responded({ approved: true }), ofMo, 'desk#mo')).toThrow(MappingError);
+    expect(() => responseToInteraction(responded({ approved: true }), asked, 'desk#mo')).toThrow(OtherPersonError);
+    // Of an older version, or made by hand.
+    const { person: _person, ...metadata } = asked.metadata;
+    const old = { ...asked, metadata } as never;
+    expect(() => responseToInteraction(responded({ approved: true }), old, kim)).toThrow(/for whom it was made/);
+  });
+
   it('is another one when the agent would be told something else: an open dialog answers only what it shows', () => {
     const told = { ...approval, shownDigest: `sha256:${'ef'.repeat(32)}`, instructions: [] };
-    const later = interactionRequested(told, { workflowId: 'flow', nodeId: 'node-2' });
+    const later = interactionRequested(told, place);
     expect(later.metadata.approvalId).toBe(asked.metadata.approvalId);
-    expect(() => responseToInteraction(responded({ approved: true }), later)).toThrow(MappingError);
+    expect(() => responseToInteraction(responded({ approved: true }), later, kim)).toThrow(MappingError);
   });
 
   it.each([
@@ -154,6 +184,6 @@ describe('an interaction with the user of a workflow', () => {
     ['another tool', responded({ approved: true, toolName: 'read_line' })],
     ['other parameters than were asked about', responded({ approved: true, toolParameters: { path: '/etc/passwd' } })],
   ])('is refused with %s', (_, event) => {
-    expect(() => responseToInteraction(event, asked)).toThrow(MappingError);
+    expect(() => responseToInteraction(event, asked, kim)).toThrow(MappingError);
   });
 });

@@ -1,8 +1,11 @@
-import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
 import { questionText } from '../results/question.js';
 import { isSameJson } from '../tools/schema.js';
-import { checkedAnswer, mappedResponse, MappingError, shownBy } from './answer.js';
-import type { Asking, MappedResponse, Shown } from './answer.js';
+import { checkedAnswer, mappedResponse } from './answer.js';
+import type { MappedResponse } from './answer.js';
+import { MappingError } from './mapping-error.js';
+import { checkPerson, shownTo } from './question.js';
+import type { Asking, Shown } from './question.js';
 
 /** The payload of a tool approval between a workflow engine and its application. */
 export interface ToolApproval {
@@ -48,13 +51,15 @@ export interface UserInteractionProcessed {
   readonly threadId: string;
   readonly interactionId: string;
   readonly operationType: 'TOOL_APPROVAL';
-  /** What was decided; null: nothing was. */
+  /** What was decided about the run; null: nothing was. */
   readonly results: ToolApproval | null;
-  /** `superseded`: something else is asked in its place. */
   readonly metadata: {
     readonly approvalId: string;
-    readonly outcome: 'approved' | 'denied' | 'expired' | 'cancelled' | 'superseded';
+    /** `answered`: people gave `output` as the result, and the tool does not run. `superseded`: something else is asked in its place. */
+    readonly outcome: 'approved' | 'answered' | 'denied' | 'expired' | 'cancelled' | 'superseded';
     readonly decidedBy: readonly string[];
+    /** Only of `answered`. */
+    readonly output?: JsonValue;
   };
 }
 
@@ -68,32 +73,34 @@ type Asked = Pick<
 export interface InteractionPlace {
   readonly workflowId: string;
   readonly nodeId: string;
-  /** Makes the `interactionId` another one, to ask again after the person withdrew the answer to the same question. */
-  readonly questionId?: string | undefined;
+  /** The principal of the person at the dialog: `(await user.getMe()).principal`. */
+  readonly person: string;
 }
 
 /**
- * The event that asks the application. The run is its thread. Its `interactionId` is that of this question alone: when another proposal
- * or instruction is asked about in the same approval, it is another one, so an open dialog answers only what it shows.
+ * The event that asks one person. The run is its thread. Its `interactionId` is that of this question to this person alone: another
+ * person has another one, and so has each next question, as after a withdrawal. So an open dialog answers only what it shows.
+ * @param approval as the client of the person reads it.
  */
 export function interactionRequested(
   approval: Asked,
-  { workflowId, nodeId, questionId }: InteractionPlace,
+  { workflowId, nodeId, person }: InteractionPlace,
 ): UserInteractionRequested {
   const { approvalId, toolName, toolDescription, arguments: toolParameters, requestedAt, expiresAt } = approval;
   const timestamp = Date.parse(requestedAt);
+  const shown = shownTo(person, approval);
   // Without a question of the agent the ledger has the description of the tool in its place.
   const description = approval.description === toolDescription ? null : approval.description;
   return {
     ...{ type: 'USER_INTERACTION_REQUESTED', timestamp, workflowId, threadId: approval.runId, nodeId },
-    ...{ interactionId: [approvalId, approval.shownDigest, questionId].filter(Boolean).join('/') },
+    ...{ interactionId: `${approvalId}/${shown.questionId}` },
     operationType: 'TOOL_APPROVAL',
     prompt: questionText({ ...approval, description }, `Run the tool "${toolName}" with these parameters?`),
     timeout: expiresAt === null ? null : Date.parse(expiresAt) - timestamp,
     metadata: {
       toolApproval: { toolName, toolDescription: toolDescription ?? '', toolParameters, approved: false },
       approvalId,
-      ...shownBy(approval),
+      ...shown,
     },
   };
 }
@@ -102,14 +109,18 @@ export function interactionRequested(
  * The response of the application's user to what was asked, for `client.respond(approvalId, body, { idempotencyKey })`: a denial, an
  * approval, or an edit where the parameters were changed. It is bound to the proposal that the event showed. Where the rule requires
  * a reason, `userInstruction` is the reason too.
+ * @param person the principal of the person in whose name it is sent.
+ * @throws OtherPersonError when the dialog asked another person.
  * @throws MappingError when it is about another interaction or tool, shows other parameters than were asked about, or when
  *   `approved` is no boolean.
  */
 export function responseToInteraction(
   { interactionId, inputData }: UserInteractionResponded,
   { interactionId: askedId, metadata }: UserInteractionRequested,
+  person: string,
 ): MappedResponse {
-  const { toolApproval, approvalId, proposalDigest, shownDigest } = metadata;
+  const { toolApproval } = metadata;
+  checkPerson(metadata.person, person, `the interaction ${askedId}`);
   if (interactionId !== askedId || inputData.toolName !== toolApproval.toolName) {
     throw new MappingError(`the response is not about the interaction ${askedId}`);
   }
@@ -119,8 +130,8 @@ export function responseToInteraction(
   const { userInstruction: instruction } = inputData;
   const decision = decisionOf(inputData);
   const needsReason = metadata.requireReason.includes(decision.type);
-  return mappedResponse(approvalId, askedId, {
-    ...{ decision, proposalDigest, shownDigest },
+  return mappedResponse(metadata, {
+    decision,
     // The dialog has one text.
     ...(instruction && { instruction, ...(needsReason && { reason: instruction }) }),
   });
@@ -133,7 +144,9 @@ function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval
   return editedParameters && !isPlain ? { type: 'edit', arguments: editedParameters } : { type: 'approve' };
 }
 
-type Ended = Pick<ApprovalView, 'arguments' | 'instructions' | 'progress' | 'resolution'>;
+type Ended = Pick<ApprovalView, 'arguments' | 'instructions' | 'progress' | 'resolution'> & {
+  readonly proposal: Pick<ApprovalView['proposal'], 'kind' | 'output'>;
+};
 
 /**
  * The event that closes the interaction of an approval that has ended: what was decided, and by whom. `now`: epoch milliseconds.
@@ -144,10 +157,14 @@ export function interactionProcessed(
   asked: UserInteractionRequested,
   now: number,
 ): UserInteractionProcessed {
-  const { resolution: outcome, progress } = approval;
+  const { resolution: outcome, progress, proposal } = approval;
   if (outcome === null) throw new MappingError(`the interaction ${asked.interactionId} is not decided`);
   if (outcome === 'expired' || outcome === 'cancelled') return closing(asked, now, null, { outcome, decidedBy: [] });
   const by = progress.flatMap(({ approvedBy, deniedBy }) => (outcome === 'approved' ? approvedBy : deniedBy));
+  const decidedBy = [...new Set(by)];
+  if (outcome === 'approved' && proposal.kind === 'answer') {
+    return closing(asked, now, null, { outcome: 'answered', decidedBy, output: proposal.output });
+  }
   const { toolApproval } = asked.metadata;
   const isEdited = !isSameJson(approval.arguments, toolApproval.toolParameters);
   const told = approval.instructions.map(({ instruction }) => instruction).join('\n');
@@ -156,7 +173,7 @@ export function interactionProcessed(
     ...(outcome === 'approved' && isEdited && { editedParameters: approval.arguments }),
     ...(told !== '' && { userInstruction: told }),
   };
-  return closing(asked, now, results, { outcome, decidedBy: [...new Set(by)] });
+  return closing(asked, now, results, { outcome, decidedBy });
 }
 
 /** The event that closes an interaction in whose place something else is asked. `now`: epoch milliseconds. */

@@ -1,0 +1,91 @@
+import { comparedIdentity, jcsDigest } from '@countersign/contracts';
+import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import { boundBy } from '../results/question.js';
+import type { Bound } from '../results/question.js';
+import { MappingError, OtherPersonError } from './mapping-error.js';
+
+/** What an answer is bound to: a question that was put to one person. */
+export interface Question {
+  /** Another one for each person, and whenever something else is shown, a response is withdrawn, or one of the person ends. */
+  readonly questionId: string;
+  /** The principal of the person for whom it was made, as `getMe` of their client has it. */
+  readonly person: string;
+  readonly proposalDigest: string;
+  readonly shownDigest: string;
+  readonly shownRevision: number;
+}
+
+/** What a question of another product carries besides the call. */
+export interface Shown extends Bound, Question {
+  readonly allowedDecisions: ApprovalView['allowedDecisions'];
+  /** The decisions that need a reason. */
+  readonly requireReason: ApprovalView['allowedDecisions'];
+  /** By stage: who has approved or denied, and how many more people must agree. */
+  readonly progress: ApprovalView['progress'];
+  /** The decision of this person that stands; null: none. They withdraw it before they answer otherwise. */
+  readonly answered: ApprovalView['allowedDecisions'][number] | null;
+  /** The calls that run together or not at all: one prompt asks about them (`promptsOf`). Null: the call is decided alone. */
+  readonly together: readonly string[] | null;
+}
+
+/** The members of an approval that its question is made of. */
+export type Asking = Pick<
+  ApprovalView,
+  'allowedDecisions' | 'approvalId' | 'batch' | 'progress' | 'responses' | 'shownDigest' | 'shownRevision'
+> &
+  Parameters<typeof boundBy>[0] & { readonly requirement: Pick<ApprovalView['requirement'], 'requireReason'> };
+
+/** Returns what the question for a person shows, as a message carries it: without members that are absent. */
+export function shownTo(person: string, approval: Asking): Shown & JsonObject {
+  const { allowedDecisions, batch, progress, requirement, responses, shownRevision } = approval;
+  const own = responses.find((one) => one.counted && isOf(person, one));
+  const shown = {
+    ...{ questionId: questionIdOf(person, approval), person, shownRevision, ...boundBy(approval) },
+    ...{ allowedDecisions, requireReason: requirement.requireReason, progress },
+    answered: own?.decision.type ?? null,
+    together: batch?.mode === 'all-or-nothing' && batch.callIds.length > 1 ? batch.callIds : null,
+  };
+  return JSON.parse(JSON.stringify(shown)) as Shown & JsonObject;
+}
+
+/** A response or an instruction of somebody. */
+interface Said {
+  readonly respondedBy: string;
+}
+
+/** Whether it is of this person, in whatever spelling of their name. */
+export function isOf(person: string, { respondedBy }: Said): boolean {
+  return isSamePerson(person, respondedBy);
+}
+
+function isSamePerson(one: string, other: string): boolean {
+  return comparedIdentity(one) === comparedIdentity(other);
+}
+
+/**
+ * Attack: an answer that decided nothing is read again after a vote or an instruction was withdrawn, or after the person's own vote was
+ * lost, so that the same is asked as before. The revision of what is shown and the ended responses of the person never come back.
+ */
+export function questionIdOf(
+  person: string,
+  { approvalId, responses, shownDigest, shownRevision }: Omit<Asking, 'requirement'>,
+): string {
+  const ended = responses.filter((one) => !one.counted && isOf(person, one)).length;
+  return jcsDigest([approvalId, comparedIdentity(person), shownDigest, shownRevision, ended]);
+}
+
+/**
+ * Attack: the answer of one person is passed on by the client of another one, in a chat or on a bus that they share.
+ * @param madeFor whom the question names.
+ * @throws OtherPersonError when it is another person, MappingError when it names none.
+ */
+export function checkPerson(madeFor: unknown, person: string, question: string): void {
+  if (typeof madeFor !== 'string' || madeFor === '') {
+    throw new MappingError(`${question} does not say for whom it was made: ask again with the principal of the person`);
+  }
+  if (!isSamePerson(madeFor, person)) {
+    throw new OtherPersonError(
+      `${question} was made for ${JSON.stringify(madeFor)}, not for ${JSON.stringify(person)}`,
+    );
+  }
+}

@@ -1,0 +1,229 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { MappingError, promptsOf, responsesTo, StaleResponseError } from '@countersign/worker-sdk/mappings';
+import type { UserInteractionResponded } from '@countersign/worker-sdk/mappings';
+import fc from 'fast-check';
+import { answerTo, askAbout, type Turn } from '../../libs/worker-sdk/examples/function-approvals.js';
+import { createToolApprovals } from '../../libs/worker-sdk/examples/user-interactions.js';
+import { cleanUpAfterAll } from './harness/cleanup.js';
+import { eventually } from './harness/wait.js';
+import { callOf, openDesk, responsesOf, sent } from './worker-sdk/desk.js';
+import type { Desk, InteractionEvent } from './worker-sdk/desk.js';
+import { acts, play } from './worker-sdk/message-histories.js';
+
+cleanUpAfterAll();
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = await openDesk();
+});
+
+const codesOf = ({ refused }: Turn) => refused.map(({ error }) => ('code' in error ? error.code : error.name));
+const requestsOf = ({ contents }: Turn) => contents.filter((content) => content.type === 'function_approval_request');
+
+test('the answer of one person in a shared chat is no vote of another one, whose own answer counts', async () => {
+  const [worker, kim, mo] = [desk.worker(), desk.person('kim'), desk.person('mo')];
+  const first = await askAbout(worker, kim, 'shared', [callOf('a', 'drop_table', 'two')]);
+  const history = responsesOf(first, [true]);
+  const ofKim = await answerTo(worker, kim, first.state, history);
+  const ofMo = await answerTo(worker, mo, ofKim.state, history);
+  expect(codesOf(ofMo)).toEqual(['OtherPersonError']);
+  expect(await desk.approvedBy(history[0]!.id)).toEqual(['desk#kim']);
+  const last = await answerTo(worker, mo, ofMo.state, [...history, ...responsesOf(ofMo, [false])]);
+  expect(last.contents).toMatchObject([{ result: expect.stringMatching(/rejected by user.*desk#mo/) }]);
+});
+
+test('one event on a bus that the windows of two people hear is one vote', async () => {
+  const events: InteractionEvent[] = [];
+  const windows = ['kim', 'mo'].map((id) => {
+    const approvals = createToolApprovals(desk.worker(), desk.person(id), 'flow', (event) => void events.push(event));
+    return { id, ...approvals };
+  });
+  const toolCalls = [{ toolCallId: 'a', toolName: 'drop_table', arguments: { table: 'two' } }];
+  const done = windows.map(({ execute }) => execute('node', { runId: 'bus', toolCalls }));
+  const asked = await Promise.all(
+    windows.map(({ id }) =>
+      eventually(`the question to ${id}`, () =>
+        events
+          .filter((event) => event.type === 'USER_INTERACTION_REQUESTED')
+          .find(({ metadata }) => metadata.person === `desk#${id}`),
+      ),
+    ),
+  );
+  const yesTo = (index: number): UserInteractionResponded => {
+    const { interactionId, metadata } = asked[index]!;
+    return sent({ interactionId, inputData: { ...metadata.toolApproval, approved: true } });
+  };
+  const heard = await Promise.allSettled(windows.map(({ respond }) => respond(yesTo(0))));
+  expect(heard).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: expect.any(MappingError) }]);
+  const { approvalId } = asked[0]!.metadata;
+  expect(await desk.approvedBy(approvalId)).toEqual(['desk#kim']);
+  // Attack: the window of mo passes on what kim has answered as an answer to the question that mo was asked.
+  const { interactionId } = asked[1]!;
+  await windows[1]!.respond({ ...yesTo(0), interactionId });
+  expect(await Promise.all(done)).toMatchObject([[{ status: 'succeeded' }], [{ status: 'succeeded' }]]);
+  expect(await desk.approvedBy(approvalId)).toEqual(['desk#kim', 'desk#mo']);
+});
+
+test('an answer that decided nothing does not count after a withdrawal, in another process and without idempotency keys', async () => {
+  const [worker, kim, lee] = [desk.worker(), desk.person('kim'), desk.person('lee')];
+  const first = await askAbout(
+    worker,
+    kim,
+    'swallowed',
+    ['a', 'b'].map((id) => callOf(id, 'drop_table', 'two')),
+  );
+  const history = responsesOf(first, [true, true]);
+  const [a, b] = history.map(({ id }) => id);
+  const { proposal, shownDigest } = await lee.getApproval(b!);
+  const seen = { proposalDigest: proposal.digest, shownDigest };
+  await lee.respond(b!, { decision: { type: 'approve' }, ...seen, instruction: 'then call' });
+  const second = await answerTo(worker, kim, first.state, history);
+  expect(codesOf(second)).toEqual(['StaleResponseError']);
+  history.push(...responsesOf(second, [true]).map((one) => ({ ...one, additionalProperties: { reason: 'again' } })));
+  expect(codesOf(await answerTo(worker, kim, first.state, history))).toEqual(['StaleResponseError', 'already-voted']);
+  await desk.withdraw(a!);
+  await desk.withdraw(b!, 'lee');
+  await desk.restart();
+  const last = await answerTo(desk.worker(), desk.person('kim'), first.state, history);
+  expect(codesOf(last)).toEqual(['StaleResponseError', 'StaleResponseError', 'StaleResponseError']);
+  expect([await desk.approvedBy(a!), await desk.approvedBy(b!)]).toEqual([[], []]);
+  // The question of the next turn is another one.
+  await answerTo(worker, kim, last.state, [...history, ...responsesOf(last, [true, true])]);
+  expect([await desk.approvedBy(a!), await desk.approvedBy(b!)]).toEqual([['desk#kim'], ['desk#kim']]);
+});
+
+test('a no after the own yes is refused with what to do, and the same answer once more is not', async () => {
+  const [worker, kim] = [desk.worker(), desk.person('kim')];
+  const first = await askAbout(worker, kim, 'no', [callOf('a', 'drop_table', 'two')]);
+  const second = await answerTo(worker, kim, first.state, responsesOf(first, [true]));
+  expect(requestsOf(second)).toMatchObject([{ functionCall: { additionalProperties: { answered: 'approve' } } }]);
+  // The same answer once more is no other one.
+  expect((await answerTo(worker, kim, first.state, responsesOf(second, [true]))).refused).toEqual([]);
+  const { refused } = await answerTo(worker, kim, first.state, responsesOf(second, [false]));
+  expect(refused).toMatchObject([
+    { response: { approved: false }, error: { code: 'already-voted', message: expect.stringContaining('withdraw') } },
+  ]);
+});
+
+test('a dialog refuses another answer than the recorded one, also when its event comes again after a withdrawal', async () => {
+  const [worker, kim] = [desk.worker(), desk.person('kim')];
+  const events: InteractionEvent[] = [];
+  const approvals = createToolApprovals(worker, kim, 'flow', (event) => void events.push(event));
+  const toolCalls = [{ toolCallId: 'a', toolName: 'drop_table', arguments: { table: 'two' } }];
+  void approvals.execute('node', { runId: 'dialog', toolCalls }).catch(() => undefined);
+  const asked = await eventually('the question', () =>
+    events.find((event) => event.type === 'USER_INTERACTION_REQUESTED'),
+  );
+  const { interactionId, metadata } = asked;
+  const say = (answer: object) =>
+    approvals.respond({ interactionId, inputData: { ...metadata.toolApproval, ...answer } });
+  await say({ approved: true });
+  await expect(say({ approved: false })).rejects.toThrow(/withdraw/);
+  await expect(say({ approved: true, userInstruction: 'second' })).rejects.toThrow(/withdraw/);
+  await desk.withdraw(metadata.approvalId);
+  await expect(say({ approved: true, userInstruction: 'second' })).rejects.toThrow(StaleResponseError);
+  expect(await desk.approvedBy(metadata.approvalId)).toEqual([]);
+  expect(events.map(({ type }) => type.replace('USER_INTERACTION_', ''))).toEqual([
+    'REQUESTED',
+    'PROCESSED',
+    'REQUESTED',
+  ]);
+});
+
+test('the event that closes a dialog does not say that a call was approved that a person answered in its place', async () => {
+  const [worker, kim, lee] = [desk.worker(), desk.person('kim'), desk.person('lee')];
+  const events: InteractionEvent[] = [];
+  const approvals = createToolApprovals(worker, kim, 'flow', (event) => void events.push(event));
+  const toolCalls = [{ toolCallId: 'a', toolName: 'drop_table', arguments: { table: 'x' } }];
+  const done = approvals.execute('node', { runId: 'answered', toolCalls });
+  const asked = await eventually('the question', () =>
+    events.find((event) => event.type === 'USER_INTERACTION_REQUESTED'),
+  );
+  const { approvalId, proposalDigest, shownDigest } = asked.metadata;
+  await lee.respond(approvalId, { decision: { type: 'answer', output: { kept: true } }, proposalDigest, shownDigest });
+  expect(await done).toMatchObject([{ status: 'succeeded', answered: true, output: { kept: true } }]);
+  expect(events[1]).toMatchObject({
+    ...{ type: 'USER_INTERACTION_PROCESSED', results: null },
+    metadata: { outcome: 'answered', decidedBy: ['desk#lee'], output: { kept: true } },
+  });
+});
+
+test('a person sees masks, and answers to them; the tool gets the value', async () => {
+  const [worker, kim] = [desk.worker(), desk.person('kim')];
+  const call = {
+    type: 'function_call',
+    callId: 'a',
+    name: 'wire',
+    arguments: { password: 'hunter2', amount: 3 },
+  } as const;
+  const first = await askAbout(worker, kim, 'masked', [call]);
+  expect(JSON.stringify(first.contents)).not.toContain('hunter2');
+  const last = await answerTo(worker, kim, first.state, responsesOf(first, [true]));
+  expect(last.contents).toEqual([{ type: 'function_result', callId: 'a', result: { wired: 3 } }]);
+});
+
+test('one prompt asks about a step that runs together or not at all, and no call of a turn is left out', async () => {
+  const [worker, kim] = [desk.worker(), desk.person('kim')];
+  const calls = [callOf('a', 'drop_table', 'step'), callOf('b', 'wire', 'x'), callOf('c', 'drop_table', 'y')];
+  const wired = { ...calls[1]!, arguments: { password: 'hunter2', amount: 3 } };
+  const first = await askAbout(worker, kim, 'step', [calls[0]!, wired, calls[2]!]);
+  const prompts = promptsOf(requestsOf(first));
+  expect(prompts.map((prompt) => prompt.map(({ functionCall }) => functionCall.callId))).toEqual([['a', 'b', 'c']]);
+  const half = await answerTo(worker, kim, first.state, responsesOf(first, [true]));
+  expect(half.waiting).toEqual([{ callId: 'a', state: 'approved' }]);
+  expect(requestsOf(half)).toHaveLength(2);
+  const [prompt] = promptsOf(requestsOf(half));
+  const last = await answerTo(worker, kim, half.state, sent(responsesTo(prompt!, true)));
+  expect(last.contents).toMatchObject([
+    { result: { dropped: 'step' } },
+    { result: { wired: 3 } },
+    { result: { dropped: 'y' } },
+  ]);
+  const denied = await askAbout(worker, kim, 'no step', [calls[0]!, calls[2]!]);
+  const none = await answerTo(worker, kim, denied.state, sent(responsesTo(promptsOf(requestsOf(denied))[0]!, false)));
+  expect(none.refused).toEqual([]);
+  expect(none.contents).toMatchObject([{ type: 'function_result' }, { type: 'function_result' }]);
+});
+
+test('a call that another process has claimed is in the turn with its state', async () => {
+  const [worker, kim] = [desk.worker(), desk.person('kim')];
+  const first = await askAbout(
+    worker,
+    kim,
+    'claimed',
+    ['x', 'two'].map((id) => callOf(id, 'drop_table', id)),
+  );
+  const { id } = responsesOf(first, [true])[0]!;
+  const { callId, proposal, shownDigest } = await kim.getApproval(id);
+  await kim.respond(id, { decision: { type: 'approve' }, proposalDigest: proposal.digest, shownDigest });
+  await desk.claim(callId);
+  const turn = await answerTo(worker, kim, first.state, []);
+  expect(turn.waiting).toEqual([{ callId: 'x', state: 'executing' }]);
+});
+
+test('what a person answered before they were ended does not count in another spelling of the name', async () => {
+  const worker = desk.worker();
+  const first = await askAbout(worker, desk.person('jo'), 'ended', [callOf('a', 'drop_table', 'two')]);
+  const history = responsesOf(first, [true]);
+  await answerTo(worker, desk.person('jo'), first.state, history);
+  await desk.end('jo');
+  for (const id of ['jo', 'Jo']) {
+    expect(codesOf(await answerTo(worker, desk.person(id), first.state, history))).toEqual(['StaleResponseError']);
+  }
+  expect(await desk.approvedBy(history[0]!.id)).toEqual([]);
+});
+
+test('in no order of questions, answers, withdrawals and replays does anybody get a vote that they did not give', async () => {
+  const worker = desk.worker();
+  let runs = 0;
+  let recorded = 0;
+  const rule = fc.asyncProperty(acts, async (all) => {
+    runs += 1;
+    const first = await askAbout(worker, desk.person('kim'), `orders-${String(runs)}`, [
+      callOf('a', 'drop_table', 'four'),
+    ]);
+    recorded += await play(desk, requestsOf(first)[0]!.id, all);
+  });
+  await fc.assert(rule, { numRuns: 12, endOnFailure: true });
+  expect(recorded).toBeGreaterThan(12);
+}, 60_000);

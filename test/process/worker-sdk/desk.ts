@@ -1,0 +1,120 @@
+import { rmSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import { createClient, createWorker, gateTool } from '@countersign/worker-sdk';
+import type { Client, Worker } from '@countersign/worker-sdk';
+import type {
+  FunctionApprovalResponseContent,
+  UserInteractionProcessed,
+  UserInteractionRequested,
+} from '@countersign/worker-sdk/mappings';
+import { z } from 'zod';
+import { clientOf, countRows, dropTable, type Turn } from '../../../libs/worker-sdk/examples/function-approvals.js';
+import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
+import { install } from '../harness/standalone.js';
+
+const token = (name: string): string => `${name}-token-of-this-spec`;
+const tokens = [
+  { token: token('agent'), principal: 'agent', roles: ['agent'] },
+  { token: token('worker'), principal: 'worker', roles: ['resolver'] },
+  { token: token('me'), principal: 'me', roles: ['approver'] },
+  { token: token('desk'), principal: 'desk', roles: ['front-end'], people: { groups: ['ops'] } },
+];
+
+const policy = `
+version: 1
+approvers:
+  - { id: me, groups: [ops] }
+rules:
+  - id: two
+    when: 'has(args.table) && args.table == "two"'
+    then: { require: { quorum: { approve: 2, deny: 1, of: [ops] } } }
+  - id: four
+    when: 'has(args.table) && args.table.startsWith("four")'
+    then: { require: { quorum: { approve: 4, deny: 4 } } }
+  - id: why
+    when: 'has(args.table) && args.table == "why"'
+    then: { require: { quorum: { approve: 1, deny: 1 }, requireReason: [deny] } }
+  - id: step
+    when: 'has(args.table) && args.table == "step"'
+    then: { require: { batch: any-asks-all } }
+`;
+
+/** Has a value that only its requester sees. */
+const wire = gateTool({
+  name: 'wire',
+  inputSchema: z.strictObject({ password: z.string(), amount: z.number() }),
+  needsApproval: true,
+  execute: ({ amount }) => ({ wired: amount }),
+});
+
+/** An application with people of its own (`desk#…`), and the Countersign that it asks. */
+export interface Desk {
+  readonly url: string;
+  readonly worker: () => Worker;
+  readonly person: (id: string) => Client;
+  /** Claims as another process does, and never reports. */
+  readonly claim: (callId: string) => Promise<unknown>;
+  /** Takes back the answer of a person, as the inbox does. */
+  readonly withdraw: (approvalId: string, id?: string) => Promise<void>;
+  /** Ends a person. */
+  readonly end: (id: string) => Promise<void>;
+  readonly approvedBy: (approvalId: string) => Promise<readonly string[]>;
+  /** Starts the server again, without what it remembers of idempotency keys. */
+  readonly restart: () => Promise<void>;
+}
+
+export async function openDesk(): Promise<Desk> {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'data'));
+  writeFileSync(join(folder, 'data', 'tokens.json'), JSON.stringify(tokens), { mode: 0o600 });
+  writeFileSync(join(folder, 'policy.yaml'), policy);
+  const server = await install({ COUNTERSIGN_POLICY: join(folder, 'policy.yaml') }, folder);
+  const url = `http://127.0.0.1:${String(server.port)}`;
+  const front = { url, token: token('desk') };
+  const person: Desk['person'] = (id) => clientOf({ id, groups: ['ops'] }, front);
+  const remove = async (path: string, id: string): Promise<void> => {
+    const headers = { authorization: `Bearer ${token('desk')}`, ...(id !== '' && { 'countersign-person': id }) };
+    expect((await fetch(`${url}${path}`, { method: 'DELETE', headers })).status).toBe(200);
+  };
+  return {
+    url,
+    worker: () => {
+      const options = { url, token: token('agent'), resolverToken: token('worker'), agentId: 'agent' };
+      const worker = createWorker({ ...options, tools: [dropTable, countRows, wire] });
+      onCleanup(() => worker.close(0));
+      return worker;
+    },
+    person,
+    claim: (callId) => createClient({ url, token: token('worker') }).claim(callId, { resolverId: 'other' }),
+    withdraw: (approvalId, id = 'kim') => remove(`/v1/approvals/${approvalId}/responses/mine`, id),
+    end: (id) => remove(`/v1/people/${encodeURIComponent(`desk#${id}`)}`, ''),
+    approvedBy: async (approvalId) =>
+      (await person('kim').getApproval(approvalId)).progress.flatMap(({ approvedBy }) => approvedBy),
+    restart: async () => {
+      await server.server().stop();
+      rmSync(join(folder, 'data', 'idempotency.db'));
+      await server.restart();
+    },
+  };
+}
+
+/** A call of the model. */
+export const callOf = (callId: string, name: string, table: string) =>
+  ({ type: 'function_call', callId, name, arguments: JSON.stringify({ table }) }) as const;
+
+/** A message as a chat or a bus passes it on. */
+export const sent = <Message>(message: Message): Message => JSON.parse(JSON.stringify(message)) as Message;
+
+/** The responses of the user, as they come back through a chat. */
+export function responsesOf({ contents }: Turn, answers: readonly boolean[]): FunctionApprovalResponseContent[] {
+  const requests = contents.filter((content) => content.type === 'function_approval_request');
+  const responses = answers.map((approved, index) => {
+    const { id = '', functionCall = callOf('', '', '') } = requests[index] ?? {};
+    return { type: 'function_approval_response', id, functionCall, approved } as const;
+  });
+  return sent(responses);
+}
+
+/** An event of a workflow engine. */
+export type InteractionEvent = UserInteractionRequested | UserInteractionProcessed;
