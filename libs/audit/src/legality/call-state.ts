@@ -136,6 +136,8 @@ export interface CallState {
   /** When the right to the first claim ends; null: it does not. */
   readonly executeBy: string | null;
   readonly approval: ApprovalState | null;
+  /** Who agreed to each approval that was approved, by its id. Absent: none was. */
+  readonly approvedBy?: Readonly<Record<string, readonly string[]>>;
   /** Digests of edits, which events of version 1 may ask about again. */
   readonly edits: readonly string[];
   readonly execution: ExecutionState;

@@ -11,6 +11,7 @@ import { judgeNesting } from './nesting.js';
 import { isHiddenRequest, request } from './requests.js';
 import { judgeResponse } from './responses.js';
 import type { Response } from './proposal.js';
+import { agreeing } from './seats.js';
 import type { KnownStreams } from './streams.js';
 import { hasBecomeDue, lateMsOf } from './times.js';
 import { notAllowedAtTurn, notAskedAtTurn, queued } from './turns.js';
@@ -227,9 +228,10 @@ function responded(event: JudgedEvent, call: CallState, streams: KnownStreams): 
 }
 
 /** An approved run may be claimed. An approved answer is the result, so there is nothing to claim. */
-function approved(call: CallState, { proposal }: ApprovalState, { executeBy }: Response): CallState {
-  const { kind, actionDigest } = proposal;
-  const permitted: CallState = { ...call, permission: 'approved', actionDigest, executeBy };
+function approved(call: CallState, approval: ApprovalState, { executeBy }: Response): CallState {
+  const { kind, actionDigest } = approval.proposal;
+  const approvedBy = { ...call.approvedBy, [approval.approvalId]: agreeing(approval).map(({ by }) => by) };
+  const permitted: CallState = { ...call, permission: 'approved', actionDigest, executeBy, approvedBy };
   return kind === 'run' ? permitted : { ...permitted, execution: { ...call.execution, status: 'ended' } };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { StoredEvent } from '@countersign/contracts';
 import { approvalId, approvedStory, minute, recordedAt, story } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
+import { wordsOf } from '../testing/words-of.js';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
 
@@ -93,6 +94,13 @@ describe('a time that has come', () => {
 
 describe('silence approves', () => {
   const [, , silence] = due[0] as (typeof due)[number];
+
+  it('is listed where its record is before its deadline, by no more than a clock explains', () => {
+    expect(wordsOf(silence)).not.toContain('early-silence');
+    const early = new Date(Date.parse(minute(12)) - 1).toISOString();
+    expect(wordsOf(recordedAt(early, silence))).toContain('early-silence');
+  });
+
   const started = (role: string, startedAt: string): StoredEvent => {
     const data = { processId: 'p', role, version: '1', commit: null, files: {}, startedAt };
     return story().append('system-default-p', 'ProcessStarted', data).events[0] as StoredEvent;

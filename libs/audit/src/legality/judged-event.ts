@@ -58,6 +58,7 @@ export type Unproven =
   | 'set-back'
   | 'outer-call'
   | 'silence-time'
+  | 'early-silence'
   | 'turn-order'
   | 'place-in-run'
   | 'off-time'

@@ -84,14 +84,6 @@ const twoStages = {
   ],
 };
 const byGrant = { verdict: verdict('allow', { grantId }) };
-/** A call with these labels that a remembered approval of a call without labels covers. */
-const remembered = (labels: Record<string, string>) =>
-  story()
-    .policy()
-    .grant('GrantCreated', { approvalId: 'apr_other' })
-    .grant('GrantUsed', use)
-    .request({ labels })
-    .allow(byGrant);
 /** A call that a grant with other terms covers. */
 const coveredBy = (terms: Readonly<Record<string, unknown>>): Story =>
   story().policy().grant('GrantCreated', terms).grant('GrantUsed', use).request().allow(byGrant);
@@ -154,7 +146,6 @@ const legal: readonly (readonly [name: string, log: Story])[] = [
     'a client reports late what it ran',
     clientRun.report({ attempt: null, executedBy: 'client', reportedAt: minute(13), late: 'execute-by-over' }),
   ],
-  ['a remembered approval covers a call of the same place', remembered({ team: 'ops' })],
   ['a grant covers a call', granted.grant('GrantUsed', use).request().allow(byGrant).claim()],
   [
     'an approved call is not claimed in time',
@@ -567,7 +558,6 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
   ['a grant of another agent', 'grant', coveredBy({ agentId: 'other' })],
   ['a grant for calls of another principal', 'grant', coveredBy({ requestedBy: 'other' })],
   ['a grant for calls with another label', 'grant', coveredBy({ labels: { cwd: '/tmp' } })],
-  ['a remembered approval of a call without a folder, for a call in one', 'grant', remembered({ cwd: '/tmp' })],
   ['a grant for other arguments', 'grant', coveredBy({ match: { digest: digestOf(['x', salt]), salt } })],
   ['a grant of another tenant', 'stream', story().policy().grant('GrantCreated', { tenant: 'other' })],
   [

@@ -12,6 +12,8 @@ import { createPlaces } from './places.js';
 import { createQueues } from './queues.js';
 import { createSilences } from './silence.js';
 import { judgeStatedTime } from './stated-times.js';
+import { judgeRemembered } from './remembered.js';
+import { judgeReveal } from '../rights/judge-reveal.js';
 import { judgeRights } from '../rights/judge-rights.js';
 import { judgeNames } from '../rights/one-person.js';
 import { createRightsRecord } from '../rights/record.js';
@@ -56,8 +58,12 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       ? [judgeVerdict(event, before, { policies, streams, rights }), queues.judge(event, before)]
       : [];
     const others = [silences.judge(event, before), places.judge(event, before), judgeStatedTime(event, before)];
-    const names = judgeNames(event, before, after, rights);
-    const words = [...ofCall, ...others, names];
+    const ofPeople = [
+      judgeNames(event, before, after, rights),
+      judgeReveal(event, before, rights),
+      judgeRemembered(event, streams, scope.isWhole),
+    ];
+    const words = [...ofCall, ...others, ...ofPeople];
     for (const record of [rights, policies, silences]) record.take(event);
     if (after.kind === 'call') queues.take(after);
     return {

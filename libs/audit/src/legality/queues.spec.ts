@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { identity, minute, story, verdict } from '../testing/story.js';
+import { aboutCall, idOf, requestCall } from '../testing/named-call.js';
+import { minute, story, verdict } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { wordsOf } from '../testing/words-of.js';
-import { derivedName, digestOfAction } from './digests.js';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
 
 type Members = Readonly<Record<string, unknown>>;
-
-const idOf = (toolCallId: string): string => derivedName('tc_', [identity.tenant, identity.runId, toolCallId]);
 
 /** A log of sequential calls of one run, each with its place in the queue when it is requested. */
 interface Run {
@@ -20,20 +18,13 @@ interface Run {
 }
 
 function run(told: Story = story().policy()): Run {
-  const then: Run['then'] = (name, type, data = {}) =>
-    run(told.append(`toolCall-${idOf(name)}`, type, data, { callId: idOf(name) }));
+  const then: Run['then'] = (name, type, data) => run(aboutCall(told, name, type, data));
   return {
     ...{ told, then },
-    request: (name, more = {}) => {
-      const [toolCallId, callId] = [name, idOf(name)];
-      const action = { ...identity, toolCallId, agentId: 'agent', toolName: 'refund', toolSchemaHash: null };
-      return then(name, 'ToolCallRequested', {
-        ...{ ...action, callId, batchId: null, batchMode: 'sequential', batchCallIds: [], arguments: {} },
-        ...{ toolSchema: null, salt: '00', actionDigest: digestOfAction(action, {}, '00'), sensitive: [] },
-        ...{ needsApproval: false, reason: null, description: null, clientExecuted: false, idempotent: false },
-        ...{ labels: {}, requestedBy: 'agent', requestedAt: minute(0), ...more },
-      }).then(name, 'ToolCallQueued', { verdict: verdict('allow'), question: null, queuedAt: minute(0) });
-    },
+    request: (name, more = {}) =>
+      run(requestCall(told, name, { batchMode: 'sequential', ...more })).then(name, 'ToolCallQueued', {
+        ...{ verdict: verdict('allow'), question: null, queuedAt: minute(0) },
+      }),
     turn: (name) => then(name, 'ToolCallAllowed', { verdict: verdict('allow'), allowedAt: minute(1) }),
     cancel: (name) =>
       then(name, 'ToolCallCancelled', {

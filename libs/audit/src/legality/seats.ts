@@ -20,6 +20,14 @@ function fits(seat: Seat, groups: readonly string[]): boolean {
   return seat === null || seat.some((group) => groups.includes(group));
 }
 
+/** The groups that some stage of the current proposal asks, with those that an escalation let in; null: every approver. */
+export function groupsAsked(approval: ApprovalState): readonly string[] | null {
+  const seats = approval.proposal.requirements.flatMap(({ stages }, requirement) =>
+    stages.map((_, stage) => votersOf(approval, requirement, stage)),
+  );
+  return seats.some((seat) => seat === null) ? null : seats.flatMap((seat) => seat ?? []);
+}
+
 /** Returns whether a member of these groups may vote in some stage of the current proposal. */
 export function mayVote(approval: ApprovalState, groups: readonly string[]): boolean {
   return approval.proposal.requirements.some(({ stages }, requirement) =>
@@ -49,7 +57,8 @@ function areFilled(seats: readonly Seat[], votes: readonly CountedVote[]): boole
   return seats.every((_, seat) => place(seat, new Set()));
 }
 
-function agreeing({ votes, number }: ApprovalState): readonly CountedVote[] {
+/** The votes that agree to the current proposal. */
+export function agreeing({ votes, number }: ApprovalState): readonly CountedVote[] {
   return votes.filter(({ agrees, proposal }) => agrees && proposal === number);
 }
 

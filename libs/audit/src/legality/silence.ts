@@ -39,7 +39,9 @@ export function createSilences(): Silences {
       const response = event.data as EventData<'ApprovalResponded'>;
       if (!response.automatic) return legal;
       const broken = event.recordedAt < strictSince ? [] : brokenBy(response, approval.proposal, startedAt);
-      return { illegal: broken, unproven: ['silence-time'] };
+      const [deadline = null] = approval.proposal.expiresAt;
+      const isEarly = deadline !== null && event.recordedAt < deadline;
+      return { illegal: broken, unproven: ['silence-time', ...(isEarly ? (['early-silence'] as const) : [])] };
     },
   };
 }

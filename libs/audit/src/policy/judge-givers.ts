@@ -31,5 +31,9 @@ export function judgeGivers(
   // The groups of the second person count where two people are needed.
   const others = risk === 'high' ? second : [];
   const people = groups.some((group) => asked.includes(group)) ? others : [createdBy, ...others];
-  return people.map((by) => notInGroups(by, asked, request.recordedAt, rights)).filter((word) => word !== undefined);
+  return people.flatMap((by) => {
+    const word = notInGroups({ by, at: request.recordedAt }, asked, rights);
+    if (word === undefined) return [];
+    return [word === 'none' ? illegal('grant', `nothing gave ${by} a group that the rule asks`) : word];
+  });
 }

@@ -144,6 +144,6 @@ function usesOf({ data, recordedAt }: JudgedEvent, state: StreamState | undefine
 }
 
 /** Attack: an event says that it will happen, when a delegation has begun or a change is forgotten. Its record is no later. */
-function timeOf(at: string, recordedAt: string): string {
+export function timeOf(at: string, recordedAt: string): string {
   return at < recordedAt ? at : recordedAt;
 }

@@ -2,7 +2,7 @@ import { personOfFrontEnd } from '@countersign/contracts';
 import { illegal } from '../legality/judged-event.js';
 import type { Act } from './acts.js';
 import { isOfProvider } from './providers.js';
-import type { ListedPeople, RightsRecord } from './record.js';
+import type { ListedPeople, PolicyPerson, RightsRecord } from './record.js';
 import { graceMs } from './timeline.js';
 import type { Word } from './word.js';
 
@@ -26,15 +26,25 @@ export function judgeGroups(act: Act, record: RightsRecord): readonly Word[] {
 
 /** Why a person may not have been in one of these groups, or is not known to; undefined: something gave them one. */
 export function notInGroups(
-  by: string,
+  { by, at, credential }: Pick<Act, 'by' | 'at' | 'credential'>,
   groups: readonly string[],
-  at: string | null,
   record: RightsRecord,
-): Word | undefined {
+): Word | 'none' | undefined {
   if (!record.isWhole()) return 'unrecorded-rights';
-  const act = { by, at, needs: null, isOfAgents: false, isOfProgram: false, endedPeople: [] };
+  const proof = credential === undefined ? {} : { credential };
+  const act = { by, at, needs: null, isOfAgents: false, isOfProgram: false, endedPeople: [], ...proof };
   if (groups.some((group) => isGiven(act, by, group, record))) return undefined;
-  return instead(act, by, record) ?? illegal('grant', `nothing gave ${by} a group that the rule asks`);
+  return instead(act, by, record) ?? 'none';
+}
+
+/** The people in whose place the policy lets a person respond at a time. */
+export function representedBy(by: string, at: string | null, record: RightsRecord): readonly string[] {
+  const all = record.policies(at).flat();
+  return all.flatMap(({ id, delegates }) => (delegates.some((one) => isDelegate(one, by, at)) ? [id] : []));
+}
+
+function isDelegate({ to, from, until }: PolicyPerson['delegates'][number], by: string, at: string | null): boolean {
+  return to === by && isWithin(at, from, until);
 }
 
 function isGiven({ at, credential }: Act, owner: string, group: string, record: RightsRecord): boolean {
@@ -83,8 +93,8 @@ function judgeDelegation(act: Act, represented: string, record: RightsRecord): r
     .flat()
     .filter(({ id }) => id === represented)
     .flatMap(({ delegates }) => delegates);
-  const isDelegate = delegations.some(({ to, from, until }) => to === by && isWithin(at, from, until));
-  if (isApprover && isDelegate) return [];
+  const isNamed = delegations.some((one) => isDelegate(one, by, at));
+  if (isApprover && isNamed) return [];
   if (isApprover && isOfNotifier(act, record)) return ['notifier-rights'];
   const why = isApprover ? `no policy let ${by} respond in place of ${represented}` : `${represented} was no approver`;
   return [illegal('rights', why)];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { digestOf } from '../legality/digests.js';
-import { grantId, minute, story, verdict } from '../testing/story.js';
+import { digestOfEdit, grantId, minute, salt, story, verdict } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { wordsOf } from '../testing/words-of.js';
 
@@ -19,6 +19,28 @@ const asked = (told: Story, request: Members = {}, required: Parameters<Story['a
 };
 const both = (told: Story, first: string, second: string, more: Members = {}): Story =>
   asked(told).respond(first).respond(second, more);
+/** Alice denies, and bob edits after her: her denial counts on. */
+const knowsAlice = known([alice]);
+const versionOf = ({ events }: Story) => (events.at(-1)?.data as { readonly policyVersion: string }).policyVersion;
+const denied = asked(knowsAlice, {}, { stages: [{ mode: 'quorum' as const, approve: 3, deny: 2, groups: ['ops'] }] })
+  .respond('alice', { decision: { type: 'deny' } })
+  .edit(
+    'bob',
+    { amount: 1 },
+    {
+      decision: {
+        ...{ type: 'edit', arguments: { amount: 1 }, sensitive: [], salt, requirement: null, clock: null },
+        verdict: verdict('require', { policyVersion: versionOf(knowsAlice) }),
+      },
+    },
+  );
+const again = (more: Members): Story =>
+  denied.respond('desk#al', {
+    proposal: 2,
+    actionDigest: digestOfEdit({ amount: 1 }),
+    respondedAt: minute(2),
+    ...more,
+  });
 const ofDesk = { onBehalfOf: 'desk#al' };
 const words = (told: Story): readonly string[] => wordsOf(told).filter((word) => word !== 'unrecorded-rights');
 
@@ -38,6 +60,16 @@ describe('all names that the policy in force gives a person are one', () => {
       'a vote of a delegate in the place of one who has voted',
       both(known([alice]), 'alice', 'bob', ofDesk),
       'vote: desk#al is alice by the policy, who has a vote for this proposal already',
+    ],
+    [
+      'two denials, one of them of an earlier proposal',
+      again({ decision: { type: 'deny' }, resolution: 'denied' }),
+      'vote: desk#al is alice by the policy, whose denial of an earlier proposal counts on beside it',
+    ],
+    [
+      'an approval after a denial of an earlier proposal',
+      again({}),
+      'vote: desk#al is alice by the policy, whose denial of an earlier proposal counts on beside it',
     ],
     [
       'an answer to their own request',
@@ -64,6 +96,7 @@ describe('all names that the policy in force gives a person are one', () => {
     ['two people', both(known([alice]), 'alice', 'bob')],
     ['their own request where the rule lets them', asked(known([alice]), ofDesk, { fourEyes: false }).respond('alice')],
     ['a vote in place of one that ends', both(known([alice]), 'alice', 'desk#al', { endedVotes: ['alice'] })],
+    ['a denial in place of one of an earlier proposal', again({ decision: { type: 'deny' }, endedVotes: ['alice'] })],
     ['a policy whose people have no form', both(known([{ id: 'alice', identities: 3 }]), 'alice', 'desk#al')],
   ])('not %s', (_, told) => {
     expect(words(told).filter((word) => word !== 'ended-votes')).toEqual([]);

@@ -78,13 +78,17 @@ function ofResponse(
   if (automatic || approval === null) return { pairs: [], at: null };
   const own = peopleOf({ by: response.respondedBy, onBehalfOf: response.onBehalfOf });
   const ended = endedVotes.map(compared);
-  const votes = (before.approval?.votes ?? []).filter((vote) => vote.proposal === proposal);
-  const voters = votes.filter(({ by }) => !ended.includes(compared(by))).flatMap(peopleOf);
+  // A denial of an earlier proposal counts on, unless its person ends it by another vote.
+  const votes = (before.approval?.votes ?? []).filter((vote) => vote.proposal === proposal || !vote.agrees);
+  const counted = votes.filter(({ by }) => !ended.includes(compared(by)));
+  const votersOf = (isSame: boolean) =>
+    counted.filter((vote) => (vote.proposal === proposal) === isSame).flatMap(peopleOf);
   const { fourEyes } = strictest(approval.proposal.requirements);
   const requesters = fourEyes ? [...request.requesters, approval.requestedBy] : [];
   return {
     pairs: [
-      ...pair(own, voters, 'vote', 'who has a vote for this proposal already'),
+      ...pair(own, votersOf(true), 'vote', 'who has a vote for this proposal already'),
+      ...pair(own, votersOf(false), 'vote', 'whose denial of an earlier proposal counts on beside it'),
       ...pair(own, requesters, 'four-eyes', 'whose request it is'),
     ],
     at: respondedAt,

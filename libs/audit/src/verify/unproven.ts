@@ -64,6 +64,8 @@ const words: Readonly<Record<Counted, string>> = {
     'that say that they happened before a deadline or the end of a grant, and were recorded more than two seconds after it: whether they were in time',
   'silence-time':
     'approved by silence: whether people could respond all the time, of which the log has the starts of a standalone server alone',
+  'early-silence':
+    'approved by silence whose record is up to two seconds before its deadline: whether a clock was wrong, or people had less time',
   'set-back':
     'recorded with a time more than 15 minutes before that of an event before them: a clock was wrong, or a time is a lie',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
