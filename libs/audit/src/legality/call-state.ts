@@ -19,6 +19,8 @@ export interface RequestFacts extends DigestFacts {
   readonly argumentsDigest: string | null;
   /** `sequential`: it takes its turn in its run. */
   readonly batchMode: EventData<'ToolCallRequested'>['batchMode'];
+  /** The calls of its step, with itself; empty for a single call, and for a step of many. */
+  readonly batchCallIds: readonly string[];
   /** The call inside which it runs; null: none. */
   readonly parent: string | null;
   /** The worker wants people asked. */
@@ -29,6 +31,15 @@ export interface RequestFacts extends DigestFacts {
   readonly shown: { readonly call: string | null; readonly asked: string | null };
   /** The stream of its all-or-nothing batch; null: it runs by itself. */
   readonly batchStream: string | null;
+}
+
+/** What the first verdict about a call says of its step. */
+export interface FirstVerdict {
+  readonly outcome: Verdict['outcome'];
+  /** How its rule binds the calls of its step; null: it leaves them as they are, or a grant covers it and that cannot be said. */
+  readonly binds: NonNullable<Requirement['batch']> | null;
+  /** People are asked because its worker wants it alone. */
+  readonly isByWorker: boolean;
 }
 
 /** A vote that counts. */
@@ -141,6 +152,8 @@ export interface CallState {
   /** Digests of edits, which events of version 1 may ask about again. */
   readonly edits: readonly string[];
   readonly execution: ExecutionState;
+  /** The first verdict about it. Absent: there is none yet. */
+  readonly first?: FirstVerdict;
   /** Its number in its run. Absent: not known. */
   readonly place?: number;
   /** When its last event was recorded. Absent: it has none. */

@@ -61,6 +61,7 @@ export type Unproven =
   | 'early-silence'
   | 'turn-order'
   | 'place-in-run'
+  | 'step-apart'
   | 'off-time'
   | 'past-end'
   | RightsUnproven

@@ -11,6 +11,7 @@ import type { LogScope } from '../policy/policy-record.js';
 import { createPlaces } from './places.js';
 import { createQueues } from './queues.js';
 import { createSilences } from './silence.js';
+import { createSteps } from './steps.js';
 import { judgeStatedTime } from './stated-times.js';
 import { judgeRemembered } from './remembered.js';
 import { judgeReveal } from '../rights/judge-reveal.js';
@@ -51,6 +52,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   let [newest, tenant] = [1, ''];
   const isSetBack = createSetBack();
   const queues = createQueues(scope.isWhole);
+  const steps = createSteps(streams, policies, scope.isWhole);
   /** The records take a legal event, whose verdict, turn and silence were compared with what they had before. */
   const takeLegal = (event: JudgedEvent, before: StreamState | undefined, after: StreamState): Judgement => {
     const isOfCall = before?.kind === 'call';
@@ -63,7 +65,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       judgeReveal(event, before, rights),
       judgeRemembered(event, streams, scope.isWhole),
     ];
-    const words = [...ofCall, ...others, ...ofPeople];
+    const words = [...ofCall, ...others, ...ofPeople, steps.judge(event, before, after)];
     for (const record of [rights, policies, silences]) record.take(event);
     if (after.kind === 'call') queues.take(after);
     return {
@@ -78,7 +80,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       const misplaced = misplacedIn(known, event);
       const { next, unproven } = judged(event, known, streams);
       const broken = isIllegal(next) ? next : undefined;
-      const state = isIllegal(next) ? known?.state : places.placed(event, next);
+      const state = isIllegal(next) ? known?.state : steps.placed(event, known?.state, places.placed(event, next));
       streams.set(event.stream, {
         next: event.revision + 1,
         state,
@@ -89,7 +91,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       ({ tenant } = event.metadata);
       notePolicies(event, cited, recorded);
       const ofPerson = judgeRights(event, rights, known?.state);
-      const taken = isIllegal(next) ? nothing : takeLegal(event, known?.state, next);
+      const taken = isIllegal(next) || state === undefined ? nothing : takeLegal(event, known?.state, state);
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
         illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal, ...taken.illegal],

@@ -54,7 +54,7 @@ function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
     argumentsDigest: isHidden ? null : digestOf({ arguments: data.arguments, toolName }),
     shown: shownOfRequest(event, data),
     requesters: requestersOf(data),
-    ...{ batchMode, needsApproval: data.needsApproval, parent: data.chain?.at(-1)?.callId ?? null },
+    ...{ batchMode, batchCallIds, needsApproval: data.needsApproval, parent: data.chain?.at(-1)?.callId ?? null },
     clientExecuted: data.clientExecuted,
     idempotent: data.idempotent,
     batchStream: isMember ? batchStreamOf({ tenant, requestedBy, callIds: batchCallIds }) : null,

@@ -81,7 +81,7 @@ function compare(policy: WrittenPolicy, cited: Citation, call: CallState, record
     return [illegal('verdict', `the rule "${ruleId}" cannot decide about this call: "${paths.end.ruleId}" does`)];
   }
   if (grantId !== undefined) return [...byGrant(rulings, cited, call, records), ...depends];
-  return [...(notSaid(rulings, cited, request) ?? asked(rulings, cited, request)), ...depends];
+  return [...(notSaid(rulings, cited, request) ?? asked(rulings, cited)), ...depends];
 }
 
 /** Why no ruling has this outcome. */
@@ -140,12 +140,9 @@ function whyNoGrant({ asked: { requirement }, noGrant }: Requires, risk: GrantSt
 }
 
 /** What is asked is what the rule asks, or more where other rules may count as well. */
-function asked(rulings: readonly Ruling[], cited: Citation, request: RequestFacts): readonly Word[] {
-  const { requirement, verdict, isFirst } = cited;
+function asked(rulings: readonly Ruling[], cited: Citation): readonly Word[] {
+  const { requirement, verdict } = cited;
   if (requirement === null) return [];
-  if (isFirst && requirement.batch === 'sequential' && request.batchMode === 'independent') {
-    return [illegal('verdict', 'its rule makes the calls of its step sequential, and it takes no turns')];
-  }
   // At its turn a call is asked about as its place says as well.
   const isAlone = ({ isAlone: alone }: Requires): boolean => alone && cited.by !== 'turn';
   const required = rulings.filter(isRequired).map((ruling) => ({ ...ruling, isAlone: isAlone(ruling) }));

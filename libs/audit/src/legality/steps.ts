@@ -1,0 +1,135 @@
+import { firstVerdictOf } from '../policy/binding.js';
+import type { PolicyRecord } from '../policy/policy-record.js';
+import type { CallState, FirstVerdict } from './call-state.js';
+import { illegal, isOfVersion1 } from './judged-event.js';
+import type { Illegal, JudgedEvent, Judgement } from './judged-event.js';
+import type { KnownStreams, StreamState } from './streams.js';
+
+/** The steps of calls: the calls of one request. */
+export interface Steps {
+  /** The state after an event, with the first verdict about a call. */
+  readonly placed: (event: JudgedEvent, before: StreamState | undefined, after: StreamState) => StreamState;
+  /** Judges the first verdict about a call beside the calls of its step. */
+  readonly judge: (event: JudgedEvent, before: StreamState | undefined, after: StreamState) => Judgement;
+}
+
+/** A mark for a call that a bound one names as of its step, and that is not requested yet. No event has a stream of that name. */
+const namedPrefix = '\u0000named ';
+
+const legal: Judgement = { illegal: [], unproven: [] };
+
+/**
+ * Compares the calls of a step. Attacks: nobody is asked about a call of a step although a rule asks about all of its calls; or one
+ * call runs although people denied another one, and a rule lets all of them run or none.
+ *
+ * Calls are of one decision where each names the other and both were requested at the same time. Otherwise a part of a step was
+ * recorded before the rest, such as before a crash, and the rest was judged by the rules in force then.
+ * @param isWhole false where the other calls of a step may not be shown.
+ */
+export function createSteps(streams: KnownStreams, policies: PolicyRecord, isWhole: boolean): Steps {
+  const stateOf = (callId: string): StreamState | undefined => streams.get(`toolCall-${callId}`)?.state;
+  const gather = (call: CallState, first: FirstVerdict): Step => {
+    const { callId, batchCallIds } = call.request;
+    const others = batchCallIds.filter((id) => id !== callId);
+    const states = others.map(stateOf);
+    const mates = states.filter((state) => state?.kind === 'call');
+    return {
+      ...{ call, first, others, mates },
+      together: mates.filter((mate) => isTogether(call, mate)),
+      isNamed: streams.get(namedPrefix + callId) !== undefined,
+      isLost: states.some((state) => state?.kind === 'set-aside'),
+    };
+  };
+  return {
+    placed: (event, before, after) => {
+      if (!isFirst(before) || after.kind !== 'call') return after;
+      const first = firstVerdictOf(event, after.request, policies);
+      return first === undefined ? after : { ...after, first };
+    },
+    judge: (event, before, after) => {
+      if (!isFirst(before) || after.kind !== 'call' || after.first === undefined || isOfVersion1(event)) return legal;
+      const step = gather(after, after.first);
+      if (isBound(after)) {
+        for (const id of step.others.filter((other) => stateOf(other) === undefined)) {
+          streams.set(namedPrefix + id, { next: 0, state: undefined });
+        }
+      }
+      const found = takesNoTurns(after) ?? step.together.map((mate) => between(after, mate)).find(isFound);
+      const isApart = isWhole ? isSplit(step) : step.others.length > 0;
+      return { illegal: found === undefined ? [] : [found], unproven: isApart ? ['step-apart'] : [] };
+    },
+  };
+}
+
+/** A call beside those that its request names. */
+interface Step {
+  readonly call: CallState;
+  readonly first: FirstVerdict;
+  readonly others: readonly string[];
+  readonly mates: readonly CallState[];
+  /** Those of the same decision. */
+  readonly together: readonly CallState[];
+  /** A call that a rule bound with its step named this one. */
+  readonly isNamed: boolean;
+  readonly isLost: boolean;
+}
+
+function isFirst(before: StreamState | undefined): boolean {
+  return before?.kind === 'call' && !before.isJudged && before.queued === null;
+}
+
+function isFound(word: Illegal | undefined): boolean {
+  return word !== undefined;
+}
+
+function isTogether({ request: one }: CallState, { request: other }: CallState): boolean {
+  const isMutual = one.batchCallIds.includes(other.callId) && other.batchCallIds.includes(one.callId);
+  return isMutual && one.requestedBy === other.requestedBy && one.requestedAt === other.requestedAt;
+}
+
+/** Its rule binds all calls of the step. */
+function isBound({ first }: CallState): boolean {
+  return first?.binds === 'all-or-nothing' || first?.binds === 'any-asks-all';
+}
+
+function isAllOrNothing({ request }: CallState): boolean {
+  return request.batchMode === 'all-or-nothing';
+}
+
+/** A call whose own rule makes its step sequential takes turns, also where it is the only one, and where a grant covers it. */
+function takesNoTurns({ first, request }: CallState): Illegal | undefined {
+  return first?.binds === 'sequential' && request.batchMode === 'independent'
+    ? illegal('verdict', 'its rule makes the calls of its step sequential, and it takes no turns')
+    : undefined;
+}
+
+/** What is wrong with two calls of one decision. */
+function between(one: CallState, other: CallState): Illegal | undefined {
+  const both = [one, other];
+  const ids = both.map(({ request }) => request.callId).join(' and ');
+  if (both.some(isBound) && !both.every(isAllOrNothing)) {
+    return illegal('batch', `a rule lets ${ids} run together or not at all, and they were requested as independent`);
+  }
+  const isInTurn = both.some(({ first }) => first?.binds === 'sequential');
+  if (isInTurn && both.some(({ request }) => request.batchMode === 'independent')) {
+    return illegal('batch', `a rule lets ${ids} take turns, and one of them takes none`);
+  }
+  return isUnasked(one, other) || isUnasked(other, one)
+    ? illegal('batch', `a rule asks about ${ids} together, and it asked nobody about one of them`)
+    : undefined;
+}
+
+/** People are asked about one call by a rule that asks about all, and about the other one nobody is, or only as its worker wants. */
+function isUnasked({ first: asked }: CallState, { first: other }: CallState): boolean {
+  if (asked?.outcome !== 'require' || asked.binds !== 'any-asks-all' || other === undefined) return false;
+  return other.outcome === 'allow' || (other.outcome === 'require' && other.isByWorker);
+}
+
+/** Returns whether a rule that binds a step, or asks about it, may have passed over a call that was recorded apart. */
+function isSplit({ call, first, others, mates, together, isNamed, isLost }: Step): boolean {
+  if (isLost || (isBound(call) && others.length > 0 && !isAllOrNothing(call))) return true;
+  const isFree = first.outcome === 'allow' || !isAllOrNothing(call);
+  if (isFree && isNamed && !together.some(isBound)) return true;
+  const apart = mates.filter((mate) => !together.includes(mate));
+  return apart.some((mate) => isUnasked(call, mate) || isUnasked(mate, call));
+}
