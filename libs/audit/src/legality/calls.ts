@@ -8,7 +8,7 @@ import { isSameFolded, mayEnd, peopleOfVote } from './names.js';
 import { begin, describe, escalate, expire, remind, reveal, withdraw } from './questions.js';
 import type { Changed } from './questions.js';
 import { judgeNesting } from './nesting.js';
-import { isHiddenRequest, request } from './requests.js';
+import { isHiddenRequest, misnamedIn, request } from './requests.js';
 import { judgeResponse } from './responses.js';
 import type { Response } from './proposal.js';
 import { agreeing } from './seats.js';
@@ -51,17 +51,6 @@ function withRecord(event: JudgedEvent, next: Next): Next {
   if (isIllegal(next)) return next;
   const lateMs = Math.max(lateMsOf(event), next.lateMs ?? 0);
   return { ...next, recordedAt: event.recordedAt, lateMs };
-}
-
-/** Attack: an event is shown under another run, tool or agent than that of its call. Filters and exports go by the headers. */
-function misnamedIn({ metadata }: JudgedEvent, { request: of }: CallState): Illegal | undefined {
-  const { callId, tenant, runId, tool } = metadata;
-  if (callId !== of.callId || tenant !== of.tenant) {
-    return illegal('stream', 'its call or its tenant is not that of its stream');
-  }
-  const { toolCallId, toolName, agentId } = tool ?? of;
-  const isOfTool = toolCallId === of.toolCallId && toolName === of.toolName && agentId === of.agentId;
-  return runId === of.runId && isOfTool ? undefined : illegal('stream', 'its headers name another run, tool or agent');
 }
 
 function unprovenOf(event: JudgedEvent, call: CallState, streams: KnownStreams): readonly Unproven[] {

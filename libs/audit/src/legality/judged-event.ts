@@ -62,6 +62,7 @@ export type Unproven =
   | 'turn-order'
   | 'place-in-run'
   | 'step-apart'
+  | 'run-over'
   | 'off-time'
   | 'past-end'
   | RightsUnproven

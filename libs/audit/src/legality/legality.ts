@@ -10,6 +10,7 @@ import { createPolicyRecord } from '../policy/policy-record.js';
 import type { LogScope } from '../policy/policy-record.js';
 import { createPlaces } from './places.js';
 import { createQueues } from './queues.js';
+import { createRuns } from './runs.js';
 import { createSilences } from './silence.js';
 import { createSteps } from './steps.js';
 import { judgeStatedTime } from './stated-times.js';
@@ -53,6 +54,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const isSetBack = createSetBack();
   const queues = createQueues(scope.isWhole);
   const steps = createSteps(streams, policies, scope.isWhole);
+  const runs = createRuns(streams);
   /** The records take a legal event, whose verdict, turn and silence were compared with what they had before. */
   const takeLegal = (event: JudgedEvent, before: StreamState | undefined, after: StreamState): Judgement => {
     const isOfCall = before?.kind === 'call';
@@ -65,9 +67,10 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       judgeReveal(event, before, rights),
       judgeRemembered(event, streams, scope.isWhole),
     ];
-    const words = [...ofCall, ...others, ...ofPeople, steps.judge(event, before, after)];
+    const words = [...ofCall, ...others, ...ofPeople, steps.judge(event, before, after), runs.judge(event, before)];
     for (const record of [rights, policies, silences]) record.take(event);
     if (after.kind === 'call') queues.take(after);
+    runs.take(event, before);
     return {
       illegal: words.flatMap(({ illegal: found }) => found),
       unproven: words.flatMap(({ unproven }) => unproven),

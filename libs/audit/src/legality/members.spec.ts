@@ -55,7 +55,7 @@ const judged: Readonly<Record<string, string>> = {
   PolicyActivated: 'policyVersion content activatedAt',
   ShadowPolicyActivated: 'policyVersion content',
   RequestRefused: '',
-  RunCancelled: `cancelledBy ${credential}`,
+  RunCancelled: `callIds cancelledBy ${credential}`,
   BatchBegun: 'callIds requestedBy callId',
   BatchBroken: 'callIds requestedBy callId',
   GrantProposed: `${terms} ${credential}`,

@@ -28,6 +28,17 @@ export function request(event: JudgedEvent): Illegal | CallState {
   };
 }
 
+/** Attack: an event is shown under another run, tool or agent than that of its call. Filters and exports go by the headers. */
+export function misnamedIn({ metadata }: JudgedEvent, { request: of }: CallState): Illegal | undefined {
+  const { callId, tenant, runId, tool } = metadata;
+  if (callId !== of.callId || tenant !== of.tenant) {
+    return illegal('stream', 'its call or its tenant is not that of its stream');
+  }
+  const { toolCallId, toolName, agentId } = tool ?? of;
+  const isOfTool = toolCallId === of.toolCallId && toolName === of.toolName && agentId === of.agentId;
+  return runId === of.runId && isOfTool ? undefined : illegal('stream', 'its headers name another run, tool or agent');
+}
+
 /** Returns whether sealed values keep the judge from computing the digest. */
 export function isHiddenRequest(event: JudgedEvent): boolean {
   return isSealedAt(event, '/arguments') || isSealedAt(event, '/salt');

@@ -60,6 +60,8 @@ const words: Readonly<Record<Counted, string>> = {
     'of a claim that names fewer calls of its run than were recorded before it, or whose run was not shown whole: its number for a receipt',
   'step-apart':
     'of calls whose step has others that were recorded apart, such as after a crash, or that were not shown: whether a rule that binds the step, or asks about all of it, passed over one',
+  'run-over':
+    'by which calls were approved or began to run after their run was cancelled with them, or a denial had ended it: whether a person or a worker was first, or the cancellation was never carried out',
   'off-time':
     'with a time more than two seconds after their record, or before the record of the event before them in their call: which one is right',
   'past-end':
