@@ -81,9 +81,11 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
     judge: (event) => {
       const known = streams.get(event.stream);
       const misplaced = misplacedIn(known, event);
+      const before = known?.state;
       const { next, unproven } = judged(event, known, streams);
-      const broken = isIllegal(next) ? next : undefined;
-      const state = isIllegal(next) ? known?.state : steps.placed(event, known?.state, places.placed(event, next));
+      const broken = isIllegal(next) ? [next] : [];
+      const after = isIllegal(next) ? undefined : steps.placed(event, before, places.placed(event, next));
+      const state = after ?? before;
       streams.set(event.stream, {
         next: event.revision + 1,
         state,
@@ -93,11 +95,11 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       newest = Math.max(newest, event.writtenAs);
       ({ tenant } = event.metadata);
       notePolicies(event, cited, recorded);
-      const ofPerson = judgeRights(event, rights, known?.state);
-      const taken = isIllegal(next) || state === undefined ? nothing : takeLegal(event, known?.state, state);
+      const ofPerson = judgeRights(event, rights, before);
+      const taken = after === undefined ? nothing : takeLegal(event, before, after);
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
-        illegal: [...misplaced, ...(broken === undefined ? [] : [broken]), ...ofPerson.illegal, ...taken.illegal],
+        illegal: [...misplaced, ...broken, ...ofPerson.illegal, ...taken.illegal],
         unproven: once([
           ...unproven,
           ...taken.unproven,

@@ -40,6 +40,11 @@ export function createSteps(streams: KnownStreams, policies: PolicyRecord, isWho
       isLost: states.some((state) => state?.kind === 'set-aside'),
     };
   };
+  const nameOthers = ({ others }: Step): void => {
+    for (const id of others.filter((other) => stateOf(other) === undefined)) {
+      streams.set(namedPrefix + id, { next: 0, state: undefined });
+    }
+  };
   return {
     placed: (event, before, after) => {
       if (!isFirst(before) || after.kind !== 'call') return after;
@@ -47,16 +52,13 @@ export function createSteps(streams: KnownStreams, policies: PolicyRecord, isWho
       return first === undefined ? after : { ...after, first };
     },
     judge: (event, before, after) => {
-      if (!isFirst(before) || after.kind !== 'call' || after.first === undefined || isOfVersion1(event)) return legal;
-      const step = gather(after, after.first);
-      if (isBound(after)) {
-        for (const id of step.others.filter((other) => stateOf(other) === undefined)) {
-          streams.set(namedPrefix + id, { next: 0, state: undefined });
-        }
-      }
+      const first = isFirst(before) && after.kind === 'call' ? after.first : undefined;
+      if (after.kind !== 'call' || first === undefined || isOfVersion1(event)) return legal;
+      const step = gather(after, first);
+      if (isBound(after)) nameOthers(step);
       const found = takesNoTurns(after) ?? step.together.map((mate) => between(after, mate)).find(isFound);
       const isApart = isWhole ? isSplit(step) : step.others.length > 0;
-      return { illegal: found === undefined ? [] : [found], unproven: isApart ? ['step-apart'] : [] };
+      return judgement(found, isApart);
     },
   };
 }
@@ -72,6 +74,10 @@ interface Step {
   /** A call that a rule bound with its step named this one. */
   readonly isNamed: boolean;
   readonly isLost: boolean;
+}
+
+function judgement(found: Illegal | undefined, isApart: boolean): Judgement {
+  return { illegal: found === undefined ? [] : [found], unproven: isApart ? ['step-apart'] : [] };
 }
 
 function isFirst(before: StreamState | undefined): boolean {

@@ -29,7 +29,8 @@ const away = { id: 'bob', groups: ['ops'], delegates: [{ to: 'alice', from: minu
 const asks = (groups: readonly string[] | null): Parameters<Story['ask']>[1] => ({
   stages: [{ mode: 'quorum', approve: 1, deny: 1, groups: groups === null ? null : [...groups] }],
 });
-const versionOf = ({ events }: Story) => (events.at(-1)?.data as { readonly policyVersion: string }).policyVersion;
+const versionOf = ({ events }: Story) =>
+  (events.at(-1)?.data as { readonly policyVersion: string } | undefined)?.policyVersion ?? '';
 const reveal = (told: Story, by: string, more: Members = {}, groups: readonly string[] | null = ['ops']): Story =>
   told
     .request()

@@ -21,7 +21,8 @@ const both = (told: Story, first: string, second: string, more: Members = {}): S
   asked(told).respond(first).respond(second, more);
 /** Alice denies, and bob edits after her: her denial counts on. */
 const knowsAlice = known([alice]);
-const versionOf = ({ events }: Story) => (events.at(-1)?.data as { readonly policyVersion: string }).policyVersion;
+const versionOf = ({ events }: Story) =>
+  (events.at(-1)?.data as { readonly policyVersion: string } | undefined)?.policyVersion ?? '';
 const denied = asked(knowsAlice, {}, { stages: [{ mode: 'quorum' as const, approve: 3, deny: 2, groups: ['ops'] }] })
   .respond('alice', { decision: { type: 'deny' } })
   .edit(
