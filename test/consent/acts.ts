@@ -5,13 +5,13 @@ import type { ApproveAll, Command, Decision, Grant, Request, Respond } from './w
 export const ask1 = { inside: null, secret: null } as const;
 export const request = (amount: number, expiresIn: number | null = null, call = 1): Request => ({
   ...{ type: 'request', by: 'agent', as: 'agent', calls: [{ call, amount, ...ask1 }], batch: null },
-  ...{ inTurn: false, expiresIn, onBehalfOf: null },
+  ...{ inTurn: false, wants: false, expiresIn, onBehalfOf: null },
 });
 export const respond = (
   by: string,
   decision: Decision,
   instruction: string | null = null,
-  seen: 'current' | 'first' = 'current',
+  seen: Respond['seen'] = 'current',
 ): Respond => ({ type: 'respond', call: 1, by, decision, seen, instruction, remember: null });
 export const approve = (by: string, instruction: string | null = null, call = 1): Command => ({
   ...respond(by, { type: 'approve' }, instruction),

@@ -76,6 +76,9 @@ export interface Call extends Arguments {
   readonly as: Agent;
   readonly onBehalfOf: string | null;
   readonly inside: number | null;
+  readonly tool: 'pay' | 'gift';
+  /** The request wanted people to be asked. */
+  readonly wants: boolean;
   readonly batch: Batch | null;
   turn: Turn | null;
   readonly rounds: Round[];

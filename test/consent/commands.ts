@@ -40,15 +40,22 @@ const decision: fc.Arbitrary<Decision> = fc.oneof(
 const respond: fc.Arbitrary<Respond> = fc
   .record({
     ...{ type: fc.constant('respond' as const), call, by: person, decision, instruction, remember },
-    seen: fc.constantFrom('current' as const, 'current' as const, 'first' as const, 'none' as const),
+    seen: fc.constantFrom('current', 'current', 'whole', 'first', 'early', 'none'),
   })
   // Only an unchanged approval can be remembered.
   .map((one) => (one.decision.type === 'approve' ? one : { ...one, remember: null }));
 
-const asked: fc.Arbitrary<AskedCall> = fc.record({
-  ...{ call: fc.constantFrom(1, 2, 2, 3, 3, 4), amount, secret },
-  inside: oneOf(5, fc.constantFrom(1, 1, 1, 1, 2, 4)),
-});
+/** Another tool, in one of so many. */
+const ofTools = <Asked extends AskedCall>(count: number, one: fc.Arbitrary<Asked>): fc.Arbitrary<Asked> =>
+  fc.tuple(one, oneOf(count, fc.constant('gift' as const))).map(([call, tool]) => (tool ? { ...call, tool } : call));
+
+const asked: fc.Arbitrary<AskedCall> = ofTools(
+  5,
+  fc.record({
+    ...{ call: fc.constantFrom(1, 2, 2, 3, 3, 4), amount, secret },
+    inside: oneOf(5, fc.constantFrom(1, 1, 1, 1, 2, 4)),
+  }),
+);
 
 const request: fc.Arbitrary<Command> = fc
   .record({
@@ -56,6 +63,7 @@ const request: fc.Arbitrary<Command> = fc
     calls: fc.uniqueArray(asked, { minLength: 1, maxLength: 2, selector: (one) => one.call }),
     batch: fc.constantFrom(null, null, null, 'pair', 'both'),
     inTurn: fc.constantFrom(false, false, true),
+    wants: fc.constantFrom(false, false, true),
     onBehalfOf: oneOf(4, fc.constantFrom('amy', 'amy@corp.example', 'dan', 'ben')),
   })
   .map((one) => ({
@@ -124,6 +132,7 @@ const next: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 1, arbitrary: person.map((one) => ({ type: 'remove', person: one }) as const) },
   { weight: 1, arbitrary: person.map((one) => ({ type: 'renew', person: one }) as const) },
+  { weight: 1, arbitrary: fc.constant({ type: 'restart' } as const) },
   { weight: 1, arbitrary: fc.constant({ type: 'identify', person: 'amy@corp.example', as: 'amy' } as const) },
   { weight: 1, arbitrary: fc.constantFrom(...policies).map((policy) => ({ type: 'policy', policy }) as const) },
 );
@@ -159,6 +168,14 @@ const together: fc.Arbitrary<readonly Command[]> = fc.oneof(
   fc
     .tuple(grant, fc.constantFrom('dan', 'cleo', 'eve', 'fay'), fc.constantFrom('dan', 'cleo', 'eve', 'fay'), request)
     .map(([one, by, second, then]): Command[] => [{ ...one, by }, { type: 'confirm', grant: 0, by: second }, then]),
+  // An agent repeats its request, and wants people to be asked.
+  fc
+    .tuple(request, fc.constantFrom(...policies))
+    .map(([one, policy]): Command[] => [
+      { ...one, wants: false } as Command,
+      { type: 'policy', policy },
+      { ...one, wants: true } as Command,
+    ]),
   // The outcome of a run is not known in time.
   fc.tuple(call, fc.constantFrom('succeeded' as const, 'retry' as const)).map(([of, as]): Command[] => [
     { type: 'claim', call: of, key: 'k2' },
@@ -179,7 +196,7 @@ const firstRequest: fc.Arbitrary<Command> = fc
   .chain(({ expiresIn: shorter, second, ...first }) =>
     fc.tuple(fc.constantFrom(null, null, 'pair'), fc.boolean()).map(([batch, inTurn]) => ({
       ...{ type: 'request' as const, by: 'agent' as const, as: 'agent' as const, onBehalfOf: null },
-      ...{ expiresIn: shorter, batch: second === null ? null : batch, inTurn },
+      ...{ expiresIn: shorter, batch: second === null ? null : batch, inTurn, wants: false },
       calls: [first, ...(second === null ? [] : [second])].map((one, at) => ({ ...one, call: at + 1, inside: null })),
     })),
   );
@@ -187,7 +204,7 @@ const firstRequest: fc.Arbitrary<Command> = fc
 /** What happens in one world: in some of them a policy with quotas or a grant, and a request before all else. */
 export const histories: fc.Arbitrary<readonly Command[]> = fc
   .record({
-    policy: fc.constantFrom(null, null, policies[1], policies[2], policies[4], policies[5]),
+    policy: fc.constantFrom(null, null, policies[1], policies[2], policies[4], policies[5], policies[6]),
     granted: oneOf(4, grant),
     first: firstRequest,
     rest: steps,

@@ -1,6 +1,7 @@
 import { isOpen, isWaiting, must, takeOver } from './book.ts';
 import type { Book, Call, Proposal, Round } from './book.ts';
 import { instructed } from './votes.ts';
+import { mayRunAgain } from './world.ts';
 import type { Seats } from './seats.ts';
 import type { Answer, Rule, Shown } from './words.ts';
 
@@ -26,7 +27,9 @@ export class Deadlines {
       if (call.state === 'awaiting_approval') expected.set(id, this.#ends(call, shown));
       else if (call.state === 'approved') expected.set(id, ['approved', 'expired']);
       else if (call.state === 'executing') {
-        expected.set(id, ['executing', 'unknown', call.approved === null ? 'allowed' : 'approved']);
+        // What may not run twice is not tried again by itself.
+        const after = call.approved === null ? 'allowed' : 'approved';
+        expected.set(id, ['executing', mayRunAgain(id) ? after : 'unknown']);
       }
     }
     takeOver(this.#book, answer, expected);

@@ -47,6 +47,12 @@ export const defences = {
   'run-grants': 1,
   'own-grants': 14,
   'approved-output': 1,
+  'stricter-repeats': 1,
+  'one-try': 1,
+  'time-before-start': 5,
+  'every-tool': 14,
+  'own-tool': 15,
+  'shown-words': 7,
 } as const;
 
 export type Defence = keyof typeof defences;
@@ -150,6 +156,13 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command.type === 'TakeTurn' ? atAnyPlace(command, state) : command, state];
     case 'judged-at-turn':
       return [command.type === 'TakeTurn' ? asRecorded(command, state) : command, state];
+    case 'stricter-repeats':
+      return [command.type === 'RequestToolCall' ? asBefore(command) : command, state];
+    case 'one-try':
+      return [
+        command,
+        command.type !== 'LapseClaim' ? state : { ...state, request: { ...state.request, idempotent: true } },
+      ];
     case 'approved-output':
       return [command, command.type === 'SubmitClientOutput' ? { ...state, permission: { status: 'allowed' } } : state];
     case 'bounded-history':
@@ -157,6 +170,11 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
     default:
       return [command, state];
   }
+}
+
+/** As if a repeat wanted what the first request did. */
+function asBefore({ call, ...command }: RequestToolCall): RequestToolCall {
+  return { ...command, call: { ...call, needsApproval: false } };
 }
 
 /** As if the place that was seen were always the place of now, where nothing forbids what was recorded. */

@@ -14,6 +14,7 @@ interface Granted {
   readonly of: Agent | null;
   readonly end: number;
   readonly maxUses: number | null;
+  readonly tool: Call['tool'];
   /** The highest risk of the calls that it covers. One for high risk needs a second person. */
   readonly risk: number;
   /** The call with whose approval it was remembered. */
@@ -45,7 +46,18 @@ export class Grants {
     must(!this.#seats.isRemoved(by), 8, `${by} was removed, and gave a grant`);
     // The policy has no default, so everybody may grant what no rule judges. That covers no call of a world.
     const risk = Math.max(0, ...this.#rulesFor(by).map(riskOf));
-    this.#add({ by, match, run, as, of, end: this.#book.now + expiresIn, maxUses, risk, remembered: null });
+    this.#add({
+      by,
+      match,
+      run,
+      as,
+      of,
+      end: this.#book.now + expiresIn,
+      maxUses,
+      tool: 'pay',
+      risk,
+      remembered: null,
+    });
   }
 
   /** An approval that a person gave alone, and wants remembered for calls like it. */
@@ -59,7 +71,8 @@ export class Grants {
     this.#add({
       ...{ by, match: match === 'tool' ? { of: 'any' } : { of: 'exact', is: args } },
       ...{ run: scope === 'run' ? runOf(call.id) : null, as: call.as, of: call.by },
-      ...{ end: this.#book.now + expiresIn, maxUses, risk: Math.max(...rules.map(riskOf)), remembered: call },
+      ...{ end: this.#book.now + expiresIn, maxUses, tool: call.tool, remembered: call },
+      risk: Math.max(...rules.map(riskOf)),
     });
   }
 
@@ -95,9 +108,8 @@ export class Grants {
     if (answer.refused === null && granted !== undefined) granted.isRevoked = true;
   }
 
-  /** Which grant covers a new call: the first one that has a use left. */
-  covering(call: Call): number | null {
-    const rule = this.#book.ruleOf(call.amount);
+  /** Which grant covers a new call about which this rule asks: the first one that has a use left. */
+  covering(call: Call, rule: Rule): number | null {
     const found = this.#grants.findIndex((granted) => this.#covers(granted, call, rule));
     return found === -1 ? null : found;
   }
@@ -138,7 +150,7 @@ export class Grants {
 
   #covers(granted: Granted, call: Call, rule: Rule): boolean {
     const { by, run, as, of, maxUses, risk, confirmedBy, uses } = granted;
-    if (!this.#isLive(granted)) return false;
+    if (!this.#isLive(granted) || granted.tool !== call.tool) return false;
     if (maxUses !== null && uses.size >= maxUses && !uses.has(call.id)) return false;
     if ((run ?? runOf(call.id)) !== runOf(call.id) || (as ?? call.as) !== call.as || (of ?? call.by) !== call.by)
       return false;

@@ -10,7 +10,7 @@ import { Steps } from './steps.ts';
 import { Turns } from './turns.ts';
 import { instructed, isReadable, Votes } from './votes.ts';
 import type { Answer, Command, Delegation, People, Policy, Shown } from './words.ts';
-import { runOf } from './world.ts';
+import { isOfClient, runOf } from './world.ts';
 
 type Of<Type extends Command['type']> = Extract<Command, { type: Type }>;
 
@@ -101,6 +101,9 @@ export class ConsentModel {
         this.#book.now += command.seconds;
         if (command.type === 'stop') this.#book.stoppedUntil = this.#book.now;
         return this.#deadlines.passed(answer);
+      case 'restart':
+        this.#book.stoppedUntil = this.#book.now;
+        return takeOver(this.#book, answer);
       case 'remove':
         this.#seats.remove(command.person);
         return takeOver(this.#book, answer);
@@ -148,7 +151,10 @@ export class ConsentModel {
   #claim({ call: id, key }: Of<'claim'>, answer: Answer): void {
     const call = this.#book.calls.get(id);
     const { claim } = answer;
-    if (claim === undefined || call === undefined) return takeOver(this.#book, answer);
+    if (claim === undefined || call === undefined) {
+      if (call !== undefined) notClaimed(call, key, answer.refused);
+      return takeOver(this.#book, answer);
+    }
     const latest = call.claims.at(-1);
     const isRepeat = latest?.key === key && call.state === 'executing';
     must(
@@ -231,4 +237,13 @@ export class ConsentModel {
       call.isErased = true;
     }
   }
+}
+
+/** A refusal of a claim needs a cause, and the key of an earlier claim gets no other one (law 11). */
+function notClaimed(call: Call, key: string, code: string | null): void {
+  const mayRun = ['approved', 'allowed'].includes(call.state);
+  if (mayRun && call.claims.some((one) => one.key === key))
+    return must(code === 'already-claimed', 11, `the repeat of a released claim was refused with ${String(code)}`);
+  const mayBe = !mayRun || call.batch !== null || isOfClient(call.id) || !isReadable(call);
+  must(mayBe, 1, `call ${String(call.id)} may run, and its claim was refused with ${String(code)}`);
 }

@@ -8,6 +8,7 @@ export interface Question extends Arguments {
   readonly id: number;
   readonly by: Agent;
   readonly as: Agent;
+  readonly tool: 'pay' | 'gift';
 }
 
 /** Why people may not be asked. */
@@ -51,9 +52,7 @@ export class QuotaCheck {
     const isAskedAlready = pending
       .flat()
       .some((call) => !isWaiting(call) && questions.some((one) => one.id !== call.id && isEqual(one, call)));
-    const isAskedTwice = questions.some((one, at) =>
-      questions.slice(0, at).some((other) => isEqualQuestion(one, other)),
-    );
+    const isAskedTwice = questions.some((one, at) => questions.slice(0, at).some((other) => isEqual(one, other)));
     return [
       ...(isFull || isCooling ? (['too-many-requests'] as const) : []),
       ...(isAskedAlready || isAskedTwice ? (['already-pending'] as const) : []),
@@ -80,10 +79,7 @@ export class QuotaCheck {
   }
 }
 
-function isEqual(one: Question, call: Call): boolean {
-  return runOf(one.id) === runOf(call.id) && one.amount === call.amount && one.secret === call.secret;
-}
-
-function isEqualQuestion(one: Question, other: Question): boolean {
-  return runOf(one.id) === runOf(other.id) && one.amount === other.amount && one.secret === other.secret;
+function isEqual(one: Question, other: Question): boolean {
+  const isSame = one.amount === other.amount && one.secret === other.secret && one.tool === other.tool;
+  return isSame && runOf(one.id) === runOf(other.id);
 }

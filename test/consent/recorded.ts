@@ -28,6 +28,7 @@ export function historyOf(recorded: Recorded, without: Defence | null): History 
     pendingCalls: (_, { runId, toolName, ...of }) =>
       recorded.calls
         .filter((call) => isOf(call, of) && isPending(call))
+        .filter(({ request }) => without !== 'every-tool' || request.toolName === 'pay')
         .filter(({ request }) => request.runId === runId && request.toolName === toolName)
         .map(toPendingCall),
     callsOfBatch: (_, { requestedBy, runId, batchId }) =>
@@ -70,7 +71,10 @@ export function grantIndexOf(recorded: Recorded, without: Defence | null): Grant
       .filter(({ status, terms }) => status !== 'revoked' && Date.parse(terms.expiresAt) > at)
       .map((grant) => changed(grant, without));
   return {
-    live: (_, toolName, at) => live(at).filter(({ terms }) => terms.toolName === toolName),
+    live: (_, toolName, at) =>
+      without === 'own-tool'
+        ? live(at).map((grant) => ({ ...grant, terms: { ...grant.terms, toolName } }))
+        : live(at).filter(({ terms }) => terms.toolName === toolName),
     liveCount: (_, at) => live(at).length,
   };
 }

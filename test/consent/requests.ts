@@ -3,26 +3,24 @@ import type { CreateGrantBody, RequestToolCalls } from '@countersign/contracts';
 import { toArguments } from './shown.ts';
 import { subjectName } from './subject.ts';
 import type { Grant, Match, Remember, Request } from './words.ts';
-import { runOf } from './world.ts';
+import { isOfClient, mayRunAgain, runOf } from './world.ts';
 
 const runId = (run: number): string => `run-${String(run)}`;
 
 /** The id of a call. */
 export const idOf = (call: number): string => deriveCallId('default', runId(runOf(call)), `call-${String(call)}`);
 
-/** Whether the client itself runs a call. */
-const isOfClient = (call: number): boolean => call === 3;
-
 /** The body of a request. The second and later calls may be run again. */
-export function requestBody({ as, calls, batch, inTurn, expiresIn, onBehalfOf }: Request): RequestToolCalls {
+export function requestBody({ as, calls, batch, inTurn, wants, expiresIn, onBehalfOf }: Request): RequestToolCalls {
   return {
     ...{ runId: runId(runOf(calls[0]?.call ?? 1)), agentId: as },
     ...(onBehalfOf !== null && { onBehalfOf }),
     ...(batch !== null && { batchId: batch, batchMode: 'all-or-nothing' as const }),
     ...(batch === null && inTurn && { batchMode: 'sequential' as const }),
-    calls: calls.map(({ call, inside, ...args }) => ({
-      ...{ toolCallId: `call-${String(call)}`, toolName: 'pay', arguments: toArguments(args) },
-      ...{ idempotent: call > 1, clientExecuted: isOfClient(call), labels: { subject: subjectName } },
+    calls: calls.map(({ call, inside, tool = 'pay', ...args }) => ({
+      ...{ toolCallId: `call-${String(call)}`, toolName: tool, arguments: toArguments(args) },
+      ...(wants && { needsApproval: true }),
+      ...{ idempotent: mayRunAgain(call), clientExecuted: isOfClient(call), labels: { subject: subjectName } },
       ...(inside !== null && { parentCallId: idOf(inside) }),
       ...(expiresIn !== null && { expiresInMs: expiresIn * 1_000 }),
     })),

@@ -46,6 +46,7 @@ class ServerSide {
   readonly #given: string[] = [];
   readonly #claims = new Map<number, { readonly attempt: number; readonly leaseUntil: number }>();
   readonly #firstDigests = new Map<string, string>();
+  readonly #firstWhole = new Map<string, string>();
   /** The digests of the arguments that were requested. */
   readonly #requestDigests = new Map<number, string>();
   #leaked: string | null = null;
@@ -173,6 +174,9 @@ class ServerSide {
         // As the machine that was suspended: the process notices half a second later.
         this.#server.clock.jump(command.seconds * 1_000 - 500);
         return this.#wait(500);
+      case 'restart':
+        await this.#server.restart();
+        return this.#wait(0);
       case 'remove':
         this.#server.remove(command.person);
         return { response: null };
@@ -197,12 +201,14 @@ class ServerSide {
     const approvalId = this.#approvalOf(call);
     const looked = await this.#send(by, 'GET', `/v1/approvals/${approvalId}`);
     const view = looked.status === 200 ? (looked.body as ApprovalView) : undefined;
-    const digest = { first: this.#firstDigests.get(approvalId), current: view?.proposal.digest, none: undefined }[seen];
+    const digest = { first: this.#firstDigests.get(approvalId), current: view?.proposal.digest, none: undefined };
+    const whole = { whole: view?.shownDigest, early: this.#firstWhole.get(approvalId) };
+    const isWhole = seen === 'whole' || seen === 'early';
     const mask = (view?.arguments as { readonly password?: string } | undefined)?.password ?? null;
     const done = await this.#post(by, `/v1/approvals/${approvalId}/responses`, {
       decision: decisionBody(decision, mask),
       ...(instruction !== null && { instruction }),
-      ...(digest !== undefined && { proposalDigest: digest }),
+      ...(isWhole ? { shownDigest: whole[seen] } : { proposalDigest: digest[seen] }),
       ...(remember !== null && { remember: rememberBody(remember) }),
     });
     if (looked.status === 401) return done;
@@ -273,7 +279,9 @@ class ServerSide {
       this.#calls.set(call, view);
       const { approval, actionDigest } = view;
       if (!this.#requestDigests.has(call)) this.#requestDigests.set(call, actionDigest);
-      if (approval?.proposal.number === 1) this.#firstDigests.set(approval.approvalId, approval.proposal.digest);
+      if (approval?.proposal.number !== 1 || this.#firstDigests.has(approval.approvalId)) continue;
+      this.#firstDigests.set(approval.approvalId, approval.proposal.digest);
+      this.#firstWhole.set(approval.approvalId, approval.shownDigest);
     }
     if (this.#given.length === 0) return;
     const listed = await this.#send('admin', 'GET', '/v1/grants?limit=100');

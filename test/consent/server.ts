@@ -32,6 +32,8 @@ export interface Server {
   readonly renew: (principal: string) => void;
   /** Replaces the policy file. Resolves when it is in force, after half a second of the clock. */
   readonly follow: (policy: Policy, identities: ReadonlyMap<string, string>) => Promise<void>;
+  /** Stops the process, and starts it again on its data. */
+  readonly restart: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -77,12 +79,13 @@ export async function startServer(policy: Policy): Promise<Server> {
     ...{ COUNTERSIGN_POLICY: policyPath, COUNTERSIGN_TOKENS_FILE: tokensPath },
   });
   const [clock, log] = [createVirtualClock(startAt), createCollectingLog()];
-  const { url, stop } = await openStandalone(config, { clock, ids: createSystemIds(), log });
+  const open = () => openStandalone(config, { clock, ids: createSystemIds(), log });
+  let running = await open();
   const removed = new Set<string>();
   const renewed = new Map<string, number>();
   return {
     clock,
-    send: (as, method, path, sent) => send(url, tokenOf(renewed, as), method, path, sent),
+    send: (as, method, path, sent) => send(running.url, tokenOf(renewed, as), method, path, sent),
     remove: (principal) => {
       removed.add(principal);
       replaced(tokensPath, tokensFile(removed, renewed));
@@ -104,8 +107,12 @@ export async function startServer(policy: Policy): Promise<Server> {
         await delay(1);
       }
     },
+    restart: async () => {
+      await running.stop();
+      running = await open();
+    },
     close: async () => {
-      await stop();
+      await running.stop();
       for (const path of [policyPath, tokensPath]) unwatchFile(path, unseen);
       rmSync(folder, { recursive: true, force: true });
     },

@@ -1,4 +1,4 @@
-import { hiddenValues, proposalDigest } from '@countersign/contracts';
+import { hiddenValues, proposalDigest, shownDigest } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import {
   callState,
@@ -25,6 +25,11 @@ export function fromArguments(args: unknown): Arguments {
 export function digestOf(state: ToolCall): string | undefined {
   const approval = currentApproval(state);
   return approval && proposalDigest(digestInputOf(approval, state.request.salt));
+}
+
+/** The digest of all that a person is shown to agree to. */
+export function wholeOf(state: ToolCall, approval: Approval): string {
+  return shownDigest(digestOf(state) ?? '', instructionsOf(approval));
 }
 
 function seen({ arguments: args, sensitive }: Pick<Action, 'arguments' | 'sensitive'>) {

@@ -1,4 +1,4 @@
-import { approve, approveAll, claim, edit, grantOf, ofOther, request, respond } from './acts.ts';
+import { approve, approveAll, ask1, claim, edit, grantOf, ofOther, request, respond, wait } from './acts.ts';
 import type { Command, Request } from './words.ts';
 import { policies } from './world.ts';
 
@@ -9,6 +9,10 @@ const step = (...amounts: readonly number[]): Request => ({
   ...request(0),
   calls: amounts.flatMap((amount, at) => request(amount, null, at + 1).calls),
 });
+const restart: Command = { type: 'restart' };
+const wanted = (asked: Request): Request => ({ ...asked, wants: true });
+const giftOf = (asked: Request): Request => ({ ...asked, calls: asked.calls.map((one) => ({ ...one, tool: 'gift' })) });
+const pay = (amount: number, call: number) => ({ call, amount, ...ask1 });
 const inTurn = (asked: Request): Request => ({ ...asked, inTurn: true });
 const denyBy = (by: string, call = 1): Command => ({ ...respond(by, { type: 'deny' }), call });
 const output = (call: number): Command => ({ type: 'output', call, by: 'agent' });
@@ -87,6 +91,43 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
   'a grant for a run covers a call after the end of the run': [
     ...[grantOf('amy', { run: 1 }), grantOf('amy', { run: 1, of: 'other' }), request(50)],
     ...([{ type: 'cancel-run', run: 1, by: 'agent' }, request(5, null, 2), ofOther(request(5, null, 3))] as const),
+  ],
+  'an agent wants people asked about what was allowed, under a stricter policy': [
+    ...[wholeSteps, request(5), { type: 'policy', policy: policies[1] } as const, wanted(request(5))],
+    ...[claim(), approve('amy'), claim(), approve('ben'), claim()],
+  ],
+  'an agent wants people asked about what was allowed, and the policy blocks it now': [
+    ...[grantOf('dan'), { type: 'confirm', grant: 0, by: 'cleo' } as const, request(9_000), oneByOne],
+    ...[wanted(request(9_000)), claim()],
+  ],
+  'an agent wants people asked about a call that waits for its turn': [
+    ...[oneByOne, step(150, 5), wanted({ ...request(5, null, 2), inTurn: true }), denyBy('amy')],
+    ...[claim('k1', 2), approve('eve', null, 2), claim('k1', 2)],
+  ],
+  'an agent wants people asked about a free call of a step': [
+    ...[wholeSteps, wanted(step(150, 5)), approve('amy', null, 2), claim('k1', 2), approve('ben'), claim('k1', 2)],
+  ],
+  'an allowed call of another tool is asked about with its step, and an identical one waits': [
+    { type: 'policy', policy: policies[6] },
+    { ...request(0), calls: [pay(150, 4), { ...pay(5, 5), tool: 'gift' }] },
+    { ...request(0), calls: [pay(300, 6), { ...pay(5, 7), tool: 'gift' }] },
+    ...[giftOf(request(150, null, 8)), giftOf(request(5, null, 9))],
+  ],
+  'a grant for one tool covers a call of another': [grantOf('amy'), giftOf(request(5)), claim()],
+  'what may not run twice is tried again by itself': [
+    ...[request(5), approve('amy'), claim(), { type: 'wait', seconds: 61 } as const, claim('k2')],
+  ],
+  'a claim that was released is asked for again': [
+    ...[request(5, null, 2), approve('amy', null, 2), claim('k1', 2), { type: 'wait', seconds: 61 } as const],
+    ...[claim('k1', 2), claim('k2', 2), claim('k1', 2)],
+  ],
+  'a vote that was cast before the words of another one': [
+    ...[request(150), approve('amy', 'send the list'), respond('ben', { type: 'approve' }, null, 'early'), claim()],
+    ...[respond('ben', { type: 'approve' }, null, 'whole'), claim()],
+  ],
+  'a process starts again between two votes, and before silence approves': [
+    ...[request(150), approve('amy'), restart, approve('ben'), claim(), restart, claim(), claim('k2')],
+    ...[request(300, null, 2), wait(12), restart, wait(19), claim('k1', 2)],
   ],
   'a grant for one principal covers the call of another': [grantOf('amy', { of: 'other' }), request(5), claim()],
   'a client runs its call before people have approved it': [

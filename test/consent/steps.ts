@@ -1,7 +1,7 @@
-import { must, takeOver } from './book.ts';
+import { isWaiting, must, takeOver } from './book.ts';
 import type { Batch, Book, Call } from './book.ts';
 import type { Grants } from './grants.ts';
-import { together } from './joint.ts';
+import { anyApprover, together } from './joint.ts';
 import type { Questions } from './questions.ts';
 import type { QuotaCheck } from './quotas.ts';
 import type { Answer, AskedCall, Request, Rule } from './words.ts';
@@ -15,6 +15,12 @@ type Decided = { readonly call: Call } & (
 );
 
 const asksAll = ({ outcome, batch }: Rule): boolean => outcome === undefined && batch === 'any-asks-all';
+
+/** Whether a repeat asks people about a recorded call that was allowed, and never claimed. */
+function isStricter({ wants }: Request, call: Call): boolean {
+  const isAllowed = isWaiting(call) ? call.turn?.question === null : call.state === 'allowed';
+  return wants && !call.wants && isAllowed && call.claims.length === 0;
+}
 
 /** The requests of agents, each with the calls of one step. */
 export class Steps {
@@ -42,7 +48,7 @@ export class Steps {
       const asked = calls.find((one) => one.call === call.id);
       must(call.by === by, 14, `${by} requested the call of ${call.by} again`);
       must(
-        asked?.amount === call.amount && asked.secret === call.secret,
+        asked?.amount === call.amount && asked.secret === call.secret && (asked.tool ?? 'pay') === call.tool,
         15,
         `a repeat of call ${String(call.id)} with other arguments was taken for the same`,
       );
@@ -51,9 +57,23 @@ export class Steps {
     const batch = this.#batchOf(command, fresh);
     const added = fresh.map((one) => this.#added(command, one, batch));
     const decided = this.#decided(added);
-    this.#quotas.asked(decided.flatMap(({ as: outcome, call }) => (outcome === 'ask' ? [call] : [])));
+    const stricter = known.filter((call) => isStricter(command, call));
+    const again = stricter.map((call) => [call, this.#wanted(call)] as const);
+    const asked = again.flatMap(([call, rule]) => (rule === null ? [] : [call]));
+    this.#quotas.asked([...asked, ...decided.flatMap(({ as: outcome, call }) => (outcome === 'ask' ? [call] : []))]);
     for (const one of decided) this.#recorded(command, one, answer);
-    takeOver(this.#book, answer, new Map(added.map(({ id, state }) => [id, [state]])));
+    for (const [call, rule] of again) if (rule !== null) this.#questions.asked(call, rule, command.expiresIn);
+    const states = again.map(([{ id }, rule]) => [id, [rule === null ? 'blocked' : 'awaiting_approval']] as const);
+    takeOver(this.#book, answer, new Map([...added.map(({ id, state }) => [id, [state]] as const), ...states]));
+  }
+
+  /** The rule by which people are asked about a call that its agent wants asked about; null: the policy blocks it now. */
+  #wanted(call: Call): Rule | null {
+    must(call.batch?.hasBegun !== true, 1, 'people are asked about a call whose batch runs');
+    must(call.rounds.length < 16, 13, 'a 17th round');
+    const rule = this.#book.ruleOf(call.amount);
+    if (rule.outcome === 'block') return null;
+    return rule.outcome === 'allow' ? anyApprover : rule;
   }
 
   /** Small calls of a step in which a rule asks about all are asked about by it as well; a grant counts for none of them. */
@@ -61,20 +81,21 @@ export class Steps {
     const own = added.map((call): Decided => {
       const rule = this.#book.ruleOf(call.amount);
       if (rule.outcome === 'block') return { call, as: 'block' };
-      if (rule.outcome === 'allow') return { call, as: 'allow', grant: null };
-      const grant = this.#grants.covering(call);
-      if (grant === null) return { call, as: 'ask', rule };
+      if (rule.outcome === 'allow' && !call.wants) return { call, as: 'allow', grant: null };
+      const asking = rule.outcome === 'allow' ? anyApprover : rule;
+      const grant = this.#grants.covering(call, asking);
+      if (grant === null) return { call, as: 'ask', rule: asking };
       this.#grants.use(grant, call);
       return { call, as: 'allow', grant };
     });
     const [first, ...others] = own.flatMap((one) => (one.as === 'ask' && asksAll(one.rule) ? [one.rule] : []));
     if (first === undefined) return own;
     return own.map((one) => {
-      if (one.as !== 'allow') return one;
-      const { call, grant } = one;
-      if (grant === null) return { call, as: 'ask', rule: together([first, ...others]) };
-      this.#grants.leave(grant, call);
-      return { call, as: 'ask', rule: this.#book.ruleOf(call.amount) };
+      const { call } = one;
+      const rule = this.#book.ruleOf(call.amount);
+      if (one.as === 'allow' && one.grant !== null) this.#grants.leave(one.grant, call);
+      if (one.as === 'block' || rule.outcome === undefined) return one.as === 'allow' ? { call, as: 'ask', rule } : one;
+      return { call, as: 'ask', rule: together([first, ...others, ...(call.wants ? [anyApprover] : [])]) };
     });
   }
 
@@ -123,24 +144,42 @@ export class Steps {
     return inTurn || isByRule;
   }
 
-  #added({ by, as, onBehalfOf }: Request, { call: id, amount, secret, inside }: AskedCall, batch: Batch | null): Call {
+  #added(
+    { by, as, onBehalfOf, wants }: Request,
+    { call: id, amount, secret, inside, tool = 'pay' }: AskedCall,
+    batch: Batch | null,
+  ): Call {
     must(!this.#book.isInsideCancelled({ inside, by }), 1, 'a call was requested inside one that was cancelled');
     const nothing = { turn: null, rounds: [], approved: null, claims: [], isErased: false };
-    return { ...{ id, amount, secret, by, as, onBehalfOf, inside, batch, ...nothing }, state: 'awaiting_approval' };
+    return {
+      ...{ id, amount, secret, tool, wants, by, as, onBehalfOf, inside, batch, ...nothing },
+      state: 'awaiting_approval',
+    };
   }
 
   /** Every refusal of a request needs a cause, and no other principal is one (law 14). */
-  #refused({ calls, by, as, batch, onBehalfOf }: Request, known: readonly Call[], code: string): void {
+  #refused(command: Request, known: readonly Call[], code: string): void {
+    const { calls, by, as, batch, onBehalfOf } = command;
     const outer = calls.flatMap(({ inside }) => (inside === null ? [] : [this.#book.calls.get(inside)]));
     switch (code) {
       case 'too-many-requests':
       case 'already-pending': {
         const fresh = calls.filter(({ call }) => !this.#book.calls.has(call));
-        return this.#quotas.refused(
-          code,
-          fresh.map((one) => ({ ...one, id: one.call, by, as })),
-        );
+        const questions = fresh.map(({ tool = 'pay', ...one }) => ({ ...one, tool, id: one.call, by, as }));
+        return this.#quotas.refused(code, [...questions, ...known.filter((call) => isStricter(command, call))]);
       }
+      case 'batch-begun':
+        return must(
+          known.some((call) => isStricter(command, call) && call.batch?.hasBegun === true),
+          1,
+          'no batch of the request runs',
+        );
+      case 'too-many':
+        return must(
+          known.some((call) => isStricter(command, call) && call.rounds.length >= 16),
+          13,
+          'people were not asked 16 times',
+        );
       case 'tool-call-mismatch':
         return must(known.length > 0, 14, 'a new call was taken for another one');
       case 'no-approver-left':

@@ -113,7 +113,9 @@ export class Votes {
     );
     must(!this.#seats.isOwn(call, by), 9, `${by} answered their own request`);
     must(inPlaceOf === null || !this.#seats.isOwn(call, inPlaceOf), 9, `${by} answered in the place of a requester`);
-    must(seen !== 'first' || round.proposals.length === 1, 6, 'a response to an earlier proposal counted');
+    const isOld = (seen === 'first' || seen === 'early') && round.proposals.length > 1;
+    must(!isOld, 6, 'a response to an earlier proposal counted');
+    must(seen !== 'early' || !this.#hasWords(current), 7, `${by} had not seen the instructions of others, and voted`);
     const earlier = current.votes.find((one) => this.#seats.isOfSame(one, vote) && !this.#seats.isLost(one));
     must(
       earlier === undefined || decision.type !== 'approve' || !earlier.agrees,
@@ -124,6 +126,11 @@ export class Votes {
     must(!isFull, 13, 'the 257th response of an approval');
   }
 
+  /** Whether a vote that counts has an instruction. */
+  #hasWords({ votes }: Proposal): boolean {
+    return votes.some((vote) => vote.instruction !== null && !this.#seats.isLost(vote));
+  }
+
   /** A refusal needs a cause. This names those that the model knows; a plain vote without one of them must count. */
   #refusedWithCause({ by, decision, seen, remember }: Respond, { call, round, current }: Asked, code: string): void {
     const isPlain = (decision.type === 'approve' || decision.type === 'deny') && remember === null;
@@ -131,7 +138,8 @@ export class Votes {
     const isAsked = (rule: Rule): boolean => rule.stages.every(({ groups }) => this.#seats.isIn(by, groups));
     if (current.rules.some((rule) => rule.stages.length > 1 || !isAsked(rule))) return;
     if (current.votes.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }))) return;
-    if (seen === 'first' && round.proposals.length > 1) return;
+    if ((seen === 'first' || seen === 'early') && round.proposals.length > 1) return;
+    if (seen === 'early' && current.votes.some(({ instruction }) => instruction !== null)) return;
     if (round.responses >= 256) return;
     must(code === 'expired', 1, `${by} may answer, and was refused with ${code}`);
   }

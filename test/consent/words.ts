@@ -70,11 +70,13 @@ export type Content = ({ readonly kind: 'run' } & Arguments) | { readonly kind: 
 export interface AskedCall extends Arguments {
   readonly call: number;
   readonly inside: number | null;
+  /** Absent: `pay`. */
+  readonly tool?: 'gift';
 }
 
 /**
  * The calls of one step. `batch`: the name of an all-or-nothing batch. `inTurn`: otherwise, one after another. `as`: the name of
- * the agent.
+ * the agent. `wants`: it wants people to be asked, also about what is recorded and allowed.
  */
 export interface Request {
   readonly type: 'request';
@@ -83,6 +85,7 @@ export interface Request {
   readonly calls: readonly AskedCall[];
   readonly batch: string | null;
   readonly inTurn: boolean;
+  readonly wants: boolean;
   readonly expiresIn: number | null;
   readonly onBehalfOf: string | null;
 }
@@ -100,7 +103,11 @@ export interface Respond {
   readonly call: number;
   readonly by: string;
   readonly decision: Decision;
-  readonly seen: 'current' | 'first' | 'none';
+  /**
+   * What was shown: the current proposal, the first one, either with the instructions of others (`whole`, and `early`: before there was
+   * one), or nothing.
+   */
+  readonly seen: 'current' | 'first' | 'whole' | 'early' | 'none';
   readonly instruction: string | null;
   readonly remember: Remember | null;
 }
@@ -130,7 +137,7 @@ export interface Grant {
 
 /**
  * One step of a person, an agent, a worker, an operator or the clock. `call` is the number of a call, `grant` that of a
- * grant by its creation. `output`: the client ran the call itself. `renew` replaces the token of a person by another one. A change of the policy file takes a second. While the service is stopped no person can respond.
+ * grant by its creation. `output`: the client ran the call itself. `renew` replaces the token of a person by another one. `restart`: the process ends and starts again. A change of the policy file takes a second. While the service is stopped no person can respond.
  */
 export type Command =
   | Request
@@ -149,6 +156,7 @@ export type Command =
   | { readonly type: 'confirm' | 'revoke'; readonly grant: number; readonly by: string }
   | { readonly type: 'erase'; readonly of: Agent | null; readonly force: boolean }
   | { readonly type: 'remove' | 'renew'; readonly person: string }
+  | { readonly type: 'restart' }
   | { readonly type: 'identify'; readonly person: string; readonly as: string }
   | { readonly type: 'policy'; readonly policy: Policy };
 

@@ -23,6 +23,12 @@ export const startAt = Date.UTC(2030, 0, 1);
 /** The run of a call. The first three are of one run. */
 export const runOf = (call: number): number => (call <= 3 ? 1 : 2);
 
+/** Whether a tool may run again with the same arguments, without harm. */
+export const mayRunAgain = (call: number): boolean => call > 1;
+
+/** Whether the client itself runs a call. */
+export const isOfClient = (call: number): boolean => call === 3;
+
 const one = (group: 'support' | 'managers' | 'security') => ({ groups: [group], approve: 1, deny: 1 });
 
 /** Small amounts escalate, large ones need security; in between, silence approves what two people of support could. */
@@ -98,14 +104,15 @@ const oneByOne: readonly Rule[] = [
   },
 ];
 
-/** The policies of every world, the first one at its start. The third and the fourth have quotas. */
-export const policies: readonly [Policy, Policy, Policy, Policy, Policy, Policy] = [
+/** The policies of every world, the first one at its start. The third, the fourth and the last have quotas. */
+export const policies: readonly [Policy, Policy, Policy, Policy, Policy, Policy, Policy] = [
   { rules: silent, quotas: null },
   { rules: strict, quotas: null },
   { rules: silent, quotas: { pending: 2, denials: 2, coolDown: 40 } },
   { rules: strict, quotas: { pending: 1, denials: 1, coolDown: 20 } },
   { rules: wholeSteps, quotas: null },
   { rules: oneByOne, quotas: null },
+  { rules: wholeSteps, quotas: { pending: 4, denials: 3, coolDown: 20 } },
 ];
 
 const timeOf = (seconds: number): string => new Date(startAt + seconds * 1_000).toISOString();
@@ -135,7 +142,7 @@ export function policyFile({ rules, quotas }: Policy, identities: ReadonlyMap<st
 function ruleInFile(rule: Rule): object {
   return {
     id: rule.id,
-    match: { tools: ['pay'] },
+    match: { tools: ['pay', 'gift'] },
     when: `args.amount >= ${String(rule.from)}`,
     then: thenOf(rule),
   };

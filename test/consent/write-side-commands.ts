@@ -6,7 +6,7 @@ import { callState, currentApproval, currentProposal } from '@countersign/domain
 import type { Action, Approval, Grant, ToolCall } from '@countersign/domain';
 import { decisionBody } from './decision-body.ts';
 import { grantBody, idOf, rememberBody, requestBody, runOfCommand } from './requests.ts';
-import { digestOf } from './shown.ts';
+import { digestOf, wholeOf } from './shown.ts';
 import { leaseMs } from './subject.ts';
 import type { Agent, ApproveAll, Command, Policy, Respond } from './words.ts';
 import { cancelRunOf } from './write-side-background.ts';
@@ -32,6 +32,8 @@ export const personOf = ({ renewed }: Pick<World, 'renewed'>, principal: string)
 });
 export const credentialOf = (renewed: World['renewed'], principal: string): string =>
   `token:${principal}-${String(renewed.get(principal) ?? 0)}`;
+type Digests = Pick<RespondBody, 'proposalDigest' | 'shownDigest'>;
+
 const gone: Done = { result: api.refused('unauthenticated', 'removed') };
 
 /** Executes the commands of the model. */
@@ -61,14 +63,20 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
     const [approvalId, state] = [await approvalOf(command.call), await stateOf(command.call)];
     const by = person(command.by);
     const mayDecide = state === undefined ? false : api.mayDecide(ports, by, state, approvalId).now;
-    const digest = { first: firstDigests.get(approvalId), current: state && digestOf(state), none: undefined }[
-      command.seen
-    ];
-    const body = responseBody(command, state, without === 'shown-digest' ? undefined : digest);
+    const body = responseBody(command, state, state && shownTo(command.seen, approvalId, state));
     const { remember: wanted } = command;
     if (wanted === null) return { result: await api.respond(ports, by, approvalId, body, nextId()), mayDecide };
     const remembering = { ...body, remember: rememberBody(wanted) };
     return { ...given(await api.respondAndRemember(ports, by, approvalId, remembering, nextId())), mayDecide };
+  };
+  /** The digest that a person sends. */
+  const shownTo = (seen: Respond['seen'], approvalId: string, state: ToolCall): Digests => {
+    const approval = currentApproval(state);
+    const now = approval && (api.lostVotes(ports, state, approval)?.now ?? approval);
+    const proposal = { first: firstDigests.get(approvalId), current: digestOf(state) };
+    const whole = { whole: now && wholeOf(state, now), early: world.firstWhole.get(approvalId) };
+    if (seen === 'whole' || seen === 'early') return without === 'shown-words' ? {} : { shownDigest: whole[seen] };
+    return seen === 'none' || without === 'shown-digest' ? {} : { proposalDigest: proposal[seen] };
   };
   const approvedAll = async ({ calls: of, by, seen }: ApproveAll): Promise<Done> => {
     const found = await Promise.all(
@@ -148,6 +156,9 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
         return waited(command.seconds);
       case 'stop':
         return waited(command.seconds, world.clock.jump);
+      case 'restart':
+        await world.restart();
+        return { result: null };
       case 'remove':
         removed.add(command.person);
         return { result: null };
@@ -167,12 +178,12 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
 function responseBody(
   { decision, instruction }: Respond,
   state: ToolCall | undefined,
-  digest: string | undefined,
+  digests: Digests = {},
 ): RespondBody {
   return {
     decision: decisionBody(decision, maskOf(state)),
     ...(instruction !== null && { instruction }),
-    ...(digest !== undefined && { proposalDigest: digest }),
+    ...digests,
   };
 }
 

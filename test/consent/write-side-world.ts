@@ -44,11 +44,15 @@ export interface World {
   readonly recorded: Recorded;
   /** The digest of the first proposal of each approval. */
   readonly firstDigests: Map<string, string>;
+  /** The digest of the first proposal of each approval with the instructions, of which there were none. */
+  readonly firstWhole: Map<string, string>;
   readonly stateOf: (call: number) => Promise<ToolCall | undefined>;
   /** All calls that are recorded, in the order of their requests, each with the position of its last event. */
   readonly loadAll: () => Promise<readonly Loaded[]>;
   /** Destroys the keys of these principals' values. */
   readonly erase: (isMeant: (principal: string) => boolean) => void;
+  /** Ends the process, and starts it again. */
+  readonly restart: () => Promise<void>;
   readonly nextId: () => string;
 }
 

@@ -15,7 +15,7 @@ import { createMemoryKeys } from './memory-keys.ts';
 import { grantIndexOf, historyOf } from './recorded.ts';
 import type { Recorded } from './recorded.ts';
 import { idOf } from './requests.ts';
-import { digestOf, fromArguments, toShown } from './shown.ts';
+import { digestOf, fromArguments, toShown, wholeOf } from './shown.ts';
 import type { Deciders, Subject } from './subject.ts';
 import type { Answer, Command, Policy, Shown } from './words.ts';
 import { createBackground } from './write-side-background.ts';
@@ -51,7 +51,14 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
       names: () => [],
     },
   });
-  const ports: CommandPorts = { ...written, alterRule: alterRule(without), ...alterStreams(without) };
+  /** As a store that was opened again: what was recorded before it was asked when people could not respond all the time. */
+  let missedUntil = -Infinity;
+  const missedSince = (at: number): boolean =>
+    written.clock.missedSince?.(at) === true || (without !== 'time-before-start' && at <= missedUntil);
+  const ports: CommandPorts = {
+    ...{ ...written, clock: { ...written.clock, missedSince } },
+    ...{ alterRule: alterRule(without), ...alterStreams(without) },
+  };
   const calls = new Set<number>();
   const load = async (call: number): Promise<Loaded | undefined> => {
     const { state, position } = await ports.handler.load(toolCallStream(idOf(call)));
@@ -71,12 +78,18 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
       grants: [],
       recorded,
       firstDigests: new Map(),
+      firstWhole: new Map(),
     },
     stateOf: async (call) => (await load(call))?.state,
     loadAll: async () => (await Promise.all([...calls].map(load))).flatMap((one) => one ?? []),
     erase: (isMeant) => {
       // A grant that names no call has a key of its own.
       keys.erase((subject) => !subject.startsWith('grant:') && isMeant((JSON.parse(subject) as readonly [string])[0]));
+      api.forgetStreams(ports);
+    },
+    restart: async () => {
+      const [newest] = await simulated.readAll(Math.max(0, (await simulated.head()) - 1), 1);
+      missedUntil = Math.max(missedUntil, newest === undefined ? startAt : Date.parse(newest.recordedAt));
       api.forgetStreams(ports);
     },
     nextId: () => `command-${String(++commands)}`,
@@ -97,11 +110,12 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
 }
 
 /** A person may have looked at each first proposal, whatever comes later. */
-function rememberDigests({ recorded, firstDigests }: World): void {
+function rememberDigests({ recorded, firstDigests, firstWhole }: World): void {
   for (const state of recorded.calls) {
     const approval = currentApproval(state);
     if (approval?.proposals.length !== 1 || firstDigests.has(approval.approvalId)) continue;
     firstDigests.set(approval.approvalId, digestOf(state) ?? '');
+    firstWhole.set(approval.approvalId, wholeOf(state, approval));
   }
 }
 
