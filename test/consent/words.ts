@@ -71,7 +71,7 @@ export interface AskedCall extends Arguments {
   readonly call: number;
   readonly inside: number | null;
   /** Absent: `pay`. */
-  readonly tool?: 'gift';
+  readonly tool?: 'pay' | 'gift';
 }
 
 /**
