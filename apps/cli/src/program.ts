@@ -12,6 +12,7 @@ import { addGrants } from './commands/grants-options.js';
 import { addHook } from './commands/hook-options.js';
 import { addLookCommands } from './commands/look-options.js';
 import { addMcp, addMcpApprover } from './commands/mcp-options.js';
+import { addStopCommands } from './commands/stop-options.js';
 import { addOperateCommands } from './commands/operate-options.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes, exitCodesHelp } from './exit-codes.js';
@@ -88,6 +89,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addCallsCommands(program, runner);
   addGrants(program, runner);
   addActCommands(program, runner);
+  addStopCommands(program, runner);
   addOperateCommands(program, runner);
   addMcp(program, runner);
   addMcpApprover(program, runner);

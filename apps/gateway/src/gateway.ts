@@ -23,6 +23,8 @@ import type { PasskeysOfPeople } from './passkeys.js';
 import { createPolicyReads } from './policies.js';
 import type { PolicyReads } from './policies.js';
 import type { GatewayPorts } from './ports.js';
+import { createStops } from './stops.js';
+import type { Stops } from './stops.js';
 import { createToolCalls } from './tool-calls.js';
 import type { ToolCalls } from './tool-calls.js';
 import { createWaiters } from './waiters.js';
@@ -34,6 +36,7 @@ export interface Gateway {
   readonly lists: CallLists;
   readonly approvals: Approvals;
   readonly grants: Grants;
+  readonly stops: Stops;
   readonly executions: Executions;
   readonly passkeys: PasskeysOfPeople;
   readonly policies: PolicyReads;
@@ -66,6 +69,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     lists: createCallLists(ports),
     approvals: createApprovals(ports),
     grants: createGrants(ports),
+    stops: createStops(ports),
     executions: createExecutions(ports),
     passkeys: createPasskeys(ports),
     policies: createPolicyReads(ports, caps.reports),

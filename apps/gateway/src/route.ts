@@ -4,8 +4,8 @@ import type { Actor, Role } from '@countersign/commands';
 import type { FieldError } from '@countersign/contracts';
 import type { z } from 'zod';
 
-/** Every role of the tenant may, except `tool`: the server of a tool asks about receipts alone. */
-export const anyRole = roles.filter((role) => role !== 'tool');
+/** Every role of the tenant may, except two: `tool`, the server of a tool, asks about receipts alone, and `stopper` stops calls alone. */
+export const anyRole = roles.filter((role) => role !== 'tool' && role !== 'stopper');
 
 /** The definition of one route. */
 export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodObject = z.ZodObject> {

@@ -11,6 +11,7 @@ import { operationsRoutes } from './routes/operations.routes.js';
 import { oversightRoutes } from './routes/oversight.routes.js';
 import { policyRoutes } from './routes/policy.routes.js';
 import { receiptRoutes } from './routes/receipt.routes.js';
+import { stopRoutes } from './routes/stop.routes.js';
 import { subjectRoutes } from './routes/subject.routes.js';
 import { tileRoutes } from './routes/tile.routes.js';
 import { toolCallRoutes } from './routes/tool-call.routes.js';
@@ -25,6 +26,7 @@ export const routes = {
   ...policyRoutes,
   ...oversightRoutes,
   ...subjectRoutes,
+  ...stopRoutes,
   ...meRoutes,
   ...peopleRoutes,
   ...passkeyRoutes,

@@ -57,6 +57,7 @@ export const resolverEventTypes = [
   'ToolCallCommitted',
   'ExecutionLapsed',
   'ExecutionReconciled',
+  'StopLifted',
 ] as const satisfies readonly EventType[];
 
 /** The resolver accepts no more calls. The next process does. */
@@ -80,6 +81,8 @@ function mayBeClaimable({ type, data }: LogEventView): boolean {
       return data['resolution'] === 'approved';
     case 'ExecutionReconciled':
       return data['status'] === 'retry';
+    case 'StopLifted':
+      return false;
     default:
       return false;
   }
@@ -108,8 +111,9 @@ class CallResolver implements Resolver {
 
   readonly handle = async (event: LogEventView, given?: AbortSignal): Promise<void> => {
     const { callId, tenant } = event;
-    if (callId === null || !mayBeClaimable(event) || !this.#serves(tenant)) return;
     const signal = given === undefined ? this.#stopping.signal : AbortSignal.any([given, this.#stopping.signal]);
+    if (event.type === 'StopLifted') return this.#release(event, signal);
+    if (callId === null || !mayBeClaimable(event) || !this.#serves(tenant)) return;
     const call = await this.#find(tenant, callId, signal);
     this.#tellForgery(event, call);
     if (call === undefined) return;
@@ -138,6 +142,16 @@ class CallResolver implements Resolver {
     await Promise.race([drained, sleep(clock, 1_000, waited.signal)]);
     waited.abort();
   };
+
+  /** The calls that a stop held back: their own events had no effect while it was in force. */
+  async #release({ tenant, data }: LogEventView, signal: AbortSignal): Promise<void> {
+    const callIds = (data?.['callIds'] ?? []) as readonly string[];
+    if (!this.#serves(tenant)) return;
+    for (const callId of callIds) {
+      const call = await this.#find(tenant, callId, signal);
+      if (call !== undefined) await this.#resolve({ tenant, callId, call }, signal);
+    }
+  }
 
   #serves(tenant: string): boolean {
     return this.#options.tools.tools.some((tool) => tool.tenant === tenant);

@@ -2,7 +2,7 @@ import { matchesGlob } from '@countersign/contracts';
 import type { Assurance } from '@countersign/contracts';
 import type { Reach } from '@countersign/domain';
 
-export const roles = ['agent', 'approver', 'resolver', 'auditor', 'admin', 'tool', 'front-end'] as const;
+export const roles = ['agent', 'approver', 'resolver', 'auditor', 'admin', 'stopper', 'tool', 'front-end'] as const;
 
 /** The rights of a principal. Deny by default: no role, no rights. */
 export type Role = (typeof roles)[number];

@@ -17,6 +17,7 @@ import type { Actor, Role } from './actor.js';
 import { createArgumentSchemas } from './request/argument-schema.js';
 import * as api from './commands.js';
 import { createCommandHandler } from './stream/handle-command.js';
+import { createKnownStops } from './stops/known-stops.js';
 import { serviceResolver } from './execution.js';
 import type { Result } from './result.js';
 import type { CommandPorts, ServiceTool, ToolCallHandler } from './ports.js';
@@ -72,6 +73,7 @@ beforeEach(async () => {
       signCounts: new Map(),
     },
     policies: { of: (tenant) => policies.of(tenant) },
+    stops: createKnownStops({ store, clock, ids }),
     tools: { find: (tenant, name) => (tenant === 'default' ? tools.get(name) : undefined) },
     schemas: createArgumentSchemas(),
     clock,

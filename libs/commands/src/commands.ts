@@ -18,6 +18,8 @@ export { requestToolCalls } from './request/request-tool-calls.js';
 export { confirmPasskey, passkeysOf, registerPasskey, removePasskey } from './people/passkeys.js';
 export type { ConfirmPasskeyBody, RegistrationBody } from './people/passkeys.js';
 export { respondInBulk } from './people/respond-in-bulk.js';
+export { declareStop, liftStop, noSuchStop } from './stops/stops.js';
+export type { StopToDeclare, StopToLift } from './stops/stops.js';
 export { respond } from './people/respond.js';
 export { endVotes, withdraw } from './people/withdraw.js';
 export { reveal } from './people/reveal.js';

@@ -5,6 +5,7 @@ import type { BatchBound, Outcome as ExecutionOutcome, ToolCall } from '@counter
 import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
 import { builtInBatch, closeBatch } from './batch.js';
+import { stopped, whenStopsKnown } from './stops/stopped.js';
 import { forbidden } from './stream/forbidden.js';
 import { notSigned } from './signed-votes.js';
 import { withToolCall } from './stream/with-tool-call.js';
@@ -47,6 +48,7 @@ export async function claim(
     }
     const digest = actionDigest(digestInputOf(call), call.action.arguments);
     const build = () =>
+      stopped(ports, call.request) ??
       forbidden(ports, call.request, 'run') ??
       ({
         type: 'ClaimExecution',
@@ -63,6 +65,9 @@ export async function claim(
     return builtToRun(ports, call, build, commandId);
   });
   if (outcome.status === 'refused') return closedIfBroken(ports, tenant, callId, outcome);
+  // Also of a repeat, and of an append that took long: what the claimer was not told does not run.
+  const held = await whenStopsKnown(ports, tenant, () => stopped(ports, outcome.value.request));
+  if (held !== undefined) return held;
   return toClaim(outcome, { actor, resolverId: body.resolverId, commandId });
 }
 
@@ -73,7 +78,7 @@ function builtToRun<Command extends BatchBound>(
   build: () => Command | Refused,
   commandId: string,
 ): Command | Refused | Promise<Command | Refused> {
-  const next = () => builtInBatch(ports, call, build, commandId);
+  const next = () => whenStopsKnown(ports, call.request.tenant, () => builtInBatch(ports, call, build, commandId));
   const signatures = notSigned(ports, call);
   return signatures === undefined ? next() : signatures.then((refusal) => refusal ?? next());
 }
@@ -154,12 +159,16 @@ export async function renewClaim(
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.renewClaim,
     (call, at) =>
-      heldByAnother(actor, call) ?? {
-        type: 'RenewClaim',
-        at,
-        attempt: body.attempt,
-        leaseMs: body.leaseMs ?? limits.leaseMsDefault,
-      },
+      whenStopsKnown(
+        ports,
+        actor.tenant,
+        () =>
+          heldByAnother(actor, call) ??
+          stopped(ports, call.request) ?? {
+            ...{ type: 'RenewClaim', at, attempt: body.attempt },
+            leaseMs: body.leaseMs ?? limits.leaseMsDefault,
+          },
+      ),
   );
   if (outcome.status === 'refused') return outcome;
   const { value: call, position } = outcome;
@@ -243,6 +252,7 @@ export async function submitClientOutput(
     (call) => {
       const by = { submittedBy: actor.principal, reach: reachOf(actor) };
       const build = () =>
+        stopped(ports, call.request) ??
         forbidden(ports, call.request, 'run') ??
         ({ type: 'SubmitClientOutput', at: ports.clock.now(), outcome: toExecutionOutcome(body), ...by } as const);
       return builtToRun(ports, call, build, commandId);

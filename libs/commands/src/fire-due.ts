@@ -1,9 +1,11 @@
 import { currentApproval, currentProposal, dueCommand, toolCallDecider } from '@countersign/domain';
-import type { Approval, DeadlineCommand, ExpireApproval, ToolCall } from '@countersign/domain';
+import type { Approval, DeadlineCommand, ExpireApproval, LapseClaim, ToolCall } from '@countersign/domain';
 import { skewMsMax } from '@countersign/event-store';
 import { builtInBatch, inBatch, settleBatch } from './batch.js';
 import { allApproversOf } from './request/approvers.js';
 import { builtAgain } from './stream/built-again.js';
+import { wasStoppedSince } from './stops/coverage.js';
+import { stopped, whenStopsKnown } from './stops/stopped.js';
 import { forbidden } from './stream/forbidden.js';
 import { withToolCall } from './stream/with-tool-call.js';
 import type { Refused } from './stream/with-tool-call.js';
@@ -24,19 +26,28 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
   const outcome = await withToolCall(ports, target, toolCallDecider.decide, (call, now, lateMs) => {
     const due = dueCommand(call, lateMs > skewMsMax ? now - lateMs : now);
     if (due === null) return refused('not-due', 'nothing is due');
-    const held = (): Refused | undefined => heldBy(ports, call, due);
+    return toFire(ports, call, due, commandId);
+  });
+  if (outcome.status === 'refused') return null;
+  return Math.max(outcome.position, await settleBatch(ports, outcome.value));
+}
+
+type Fired = DeadlineCommand | Refused;
+
+/** The command of a deadline. A stop holds back all that waits for people or for a claim; a claim that runs out ends as ever. */
+function toFire(ports: CommandPorts, call: ToolCall, due: DeadlineCommand, commandId: string): Fired | Promise<Fired> {
+  if (due.type === 'LapseClaim') return due;
+  const held = (): Refused | undefined => stopped(ports, call.request) ?? heldBy(ports, call, due);
+  return whenStopsKnown<Fired>(ports, call.request.tenant, () => {
     switch (due.type) {
       case 'ExpireApproval':
         return ended(ports, call, () => held() ?? { ...due, ...factsOfEnd(ports, call) }, commandId);
       case 'LapseApproval':
         return builtInBatch(ports, call, () => held() ?? due, commandId);
       case 'RemindApprovers':
-      case 'LapseClaim':
         return held() ?? due;
     }
   });
-  if (outcome.status === 'refused') return null;
-  return Math.max(outcome.position, await settleBatch(ports, outcome.value));
 }
 
 /** The end of an approval, with the passkeys of its votes and the state of its batch. */
@@ -65,20 +76,22 @@ function factsOfEnd(
   return {
     ...votersOf(ports, tenant, approval, ports.clock.now()),
     ...approversAtSilence(ports, tenant, approval),
-    ...timeOf(ports, tenant, approval),
+    ...timeOf(ports, call, approval),
   };
 }
 
-/** The refusal of a time limit by a policy or a cancellation that cannot be read. A claim that lapses ran before it. */
-function heldBy(ports: CommandPorts, { request }: ToolCall, due: DeadlineCommand): Refused | undefined {
+/** The refusal of a time limit by a policy or a cancellation that cannot be read. */
+function heldBy(
+  ports: CommandPorts,
+  { request }: ToolCall,
+  due: Exclude<DeadlineCommand, LapseClaim>,
+): Refused | undefined {
   switch (due.type) {
     case 'ExpireApproval':
     case 'RemindApprovers':
       return forbidden(ports, request, 'judge');
     case 'LapseApproval':
       return forbidden(ports, request, 'run');
-    case 'LapseClaim':
-      return undefined;
   }
 }
 
@@ -94,15 +107,17 @@ function approversAtSilence(
   return approvers === null ? {} : { approvers };
 }
 
-/** People had less time than the limit: the service did not run in all of it, or a policy that could not be read refused their responses. */
+/** People had less time than the limit: the service did not run in all of it, or a stop or a policy that could not be read refused their responses. */
 function timeOf(
-  { clock, forbidding }: CommandPorts,
-  tenant: string,
+  { clock, forbidding, stops }: CommandPorts,
+  { request }: ToolCall,
   approval: Approval | undefined,
 ): Pick<ExpireApproval, 'isTimeUnsure'> {
   if (approval === undefined) return {};
   const requestedAt = Date.parse(approval.requestedAt);
   const isUnsure =
-    clock.missedSince?.(requestedAt) === true || (forbidding?.policyBackAt(tenant) ?? -Infinity) >= requestedAt;
+    clock.missedSince?.(requestedAt) === true ||
+    (forbidding?.policyBackAt(request.tenant) ?? -Infinity) >= requestedAt ||
+    wasStoppedSince(stops.known(request.tenant), request, requestedAt);
   return isUnsure ? { isTimeUnsure: true } : {};
 }

@@ -36,6 +36,9 @@ export { recordAtStart, recordPolicy, recordShadowPolicy } from './policy-activa
 export type { RequestedToolCalls } from './request/request-tool-calls.js';
 export type { BulkResult } from './people/respond-in-bulk.js';
 export { UnreadableStreamError } from './stream/unreadable-stream.js';
+export { isCovered } from './stops/coverage.js';
+export { createKnownStops } from './stops/known-stops.js';
+export type { KnownStops, KnownStopsPorts } from './stops/known-stops.js';
 export { createWriteSide, forgetStreams } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';
 export { withoutWrites, WouldWriteError } from './without-writes.js';

@@ -18,6 +18,7 @@ import type { GrantPorts } from './grants/grant-ports.js';
 import type { CommandHandler } from './stream/handle-command.js';
 import type { History } from './history.js';
 import type { KeyedQueue } from './stream/keyed-queue.js';
+import type { KnownStops } from './stops/known-stops.js';
 
 /** A tool that the service itself executes. Its facts come from the operator's file, not from the agent. */
 export interface ServiceTool {
@@ -87,6 +88,8 @@ export interface CommandPorts {
   readonly batches: BatchHandler;
   readonly passkeys: PasskeyPorts;
   readonly policies: Policies;
+  /** The stops: a call that one covers is not requested, approved or claimed. */
+  readonly stops: KnownStops;
   /** The streams that cannot be read and forbid what they cover. Default: none. */
   readonly forbidding?: Forbidding | undefined;
   /** Without it no call is covered by a standing grant: for processes that record no requests. */

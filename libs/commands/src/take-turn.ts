@@ -7,6 +7,7 @@ import { inReach } from './grants/grant-facts.js';
 import type { CommandPorts } from './ports.js';
 import { approversOf } from './request/approvers.js';
 import { judgeRecorded } from './request/judge-recorded.js';
+import { stopped, whenStopsKnown } from './stops/stopped.js';
 import { forbidden } from './stream/forbidden.js';
 import { withToolCall } from './stream/with-tool-call.js';
 import type { Refused } from './stream/with-tool-call.js';
@@ -43,8 +44,17 @@ function toTurn(
   const end = (): TakeTurn => ({ ...turn, at: ports.clock.now(), judgement: null, ...(endedBy && { endedBy }) });
   const isNothing = queuedIn(call) === undefined || nextRound(call) !== round;
   if (isNothing || endedBy !== undefined || isErased(call)) return end();
-  const prohibited = forbidden(ports, call.request, 'judge');
-  if (prohibited !== undefined) return prohibited;
+  return whenStopsKnown<TakeTurn | Refused>(ports, call.request.tenant, () => {
+    const prohibited = stopped(ports, call.request) ?? forbidden(ports, call.request, 'judge');
+    return prohibited ?? toJudgedTurn(ports, call, turn);
+  });
+}
+
+function toJudgedTurn(
+  ports: CommandPorts,
+  call: ToolCall,
+  turn: Pick<TakeTurn, 'type' | 'round' | 'approvalId'>,
+): TakeTurn | Promise<TakeTurn> {
   const approvers = approversOf(ports, call.request.tenant, [call.request]);
   const judged = (judgement: Judgement): TakeTurn => ({
     ...{ ...turn, at: ports.clock.now(), judgement },

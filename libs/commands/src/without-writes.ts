@@ -21,6 +21,7 @@ export function withoutWrites(ports: CancelRunPorts): CancelRunPorts {
     handler: neverWriting(commands.handler),
     batches: neverWriting(commands.batches),
     passkeys: { ...commands.passkeys, handler: neverWriting(commands.passkeys.handler) },
+    stops: { ...commands.stops, handler: neverWriting(commands.stops.handler) },
     ...(grants !== undefined && { grants: { ...grants, handler: neverWriting(grants.handler) } }),
   };
   const append = (stream: string): Promise<never> => Promise.reject(new WouldWriteError(stream));

@@ -8,6 +8,7 @@ import { createArgumentSchemas } from './request/argument-schema.js';
 import type { GrantSources } from './grants/grant-ports.js';
 import { createCommandHandler } from './stream/handle-command.js';
 import type { History } from './history.js';
+import { createKnownStops } from './stops/known-stops.js';
 import { createKeyedQueue } from './stream/keyed-queue.js';
 import type { CommandPorts, People, ServiceTools } from './ports.js';
 
@@ -65,6 +66,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
       },
     }),
     policies,
+    stops: createKnownStops({ store, clock, ids }),
     forbidding,
     shadow,
     people,

@@ -29,6 +29,7 @@ export const refusalCodes = [
   'no-approver-left',
   'signature-required',
   'too-many',
+  'stopped',
 ] as const;
 
 /** A stable code of a refusal. */

@@ -120,6 +120,8 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   SignedIn: [person('principal')],
   SignInRefused: [service],
   AuditRead: [person('principal')],
+  StopDeclared: [person('declaredBy')],
+  StopLifted: [person('liftedBy')],
 };
 
 /** Who did what the event records, by the table. */

@@ -56,6 +56,8 @@ export const eventCodes: Readonly<Record<EventType, string>> = {
   LogEndAccepted: 'CS805',
   LogRestored: 'CS806',
   LogKeyChanged: 'CS807',
+  StopDeclared: 'CS808',
+  StopLifted: 'CS809',
   SignedIn: 'CS901',
   SignInRefused: 'CS902',
   AuditRead: 'CS903',

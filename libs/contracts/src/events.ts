@@ -223,6 +223,8 @@ export const provenTypes: ReadonlySet<EventType> = new Set<EventType>([
   'PasskeyRegistered',
   'PasskeyConfirmed',
   'PasskeyRemoved',
+  'StopDeclared',
+  'StopLifted',
 ]);
 
 export const eventTypes = Object.keys(eventSchemas) as EventType[];

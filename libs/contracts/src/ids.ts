@@ -81,6 +81,12 @@ export function deriveGrantId(tenant: string, principal: string, commandId: stri
   return `grn_${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 
+/** The id of the stop that a command declares, so that a retry of the command declares no second one. */
+export function deriveStopId(tenant: string, principal: string, commandId: string): string {
+  const digest = hash('sha256', canonicalJson(['stop', tenant, principal, commandId]), 'hex');
+  return `stop_${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
+}
+
 /** Returns whether a string has the form of a grantId. */
 export function isGrantId(value: string): boolean {
   return /^grn_[a-z2-7]{26}$/.test(value);

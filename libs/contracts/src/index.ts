@@ -71,6 +71,7 @@ export {
   batchStream,
   deriveCallId,
   deriveGrantId,
+  deriveStopId,
   fromBase32,
   isCallId,
   isGrantId,
@@ -260,7 +261,12 @@ export { erasedMark, isMask, maskOf, masksIn } from './sensitive-mask.js';
 export { maskRulesDigest } from './sensitive-names.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
-export { configurationKinds, systemEventTypes, systemStream, systemStreamPrefix } from './system-events.js';
+export { configurationKinds, systemEventTypes, systemStream } from './system-events.js';
+export { systemStreamPrefix } from './system-stream.js';
+export { declareStopSchema, liftStopSchema, stopEffectSchema, stopsSchema, stopViewSchema } from './stops.js';
+export type { DeclareStopBody, LiftStopBody, StopEffect, StoppedCall, StopsView, StopView } from './stops.js';
+export { operatorTenant, stopEventSchemas, stopScopeSchema, stopStream } from './stop-events.js';
+export type { StopEvent, StopScope } from './stop-events.js';
 export type {
   ConfigurationKind,
   CredentialRights,

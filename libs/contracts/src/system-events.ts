@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { proofShape } from './credentials.js';
 import { assuranceSchema, digestSchema, timeSchema } from './primitives.js';
+import { stopEventSchemas } from './stop-events.js';
+import { systemStreamPrefix } from './system-stream.js';
 
 /** The process that records: its id is made at its first start and kept in its data folder. */
 const process = { processId: z.string() };
@@ -199,7 +201,7 @@ export const auditReadSchema = z.strictObject({
   ...proofShape,
 });
 
-/** The stored format of every event of the streams `system-<tenant>-<process>`, by type. */
+/** The stored format of every event of the streams `system-<tenant>-<process>` and `system-<tenant>-stops`, by type. */
 export const systemEventSchemas = {
   ProcessStarted: processStartedSchema,
   ConfigurationChanged: configurationChangedSchema,
@@ -211,6 +213,7 @@ export const systemEventSchemas = {
   SignedIn: signedInSchema,
   SignInRefused: signInRefusedSchema,
   AuditRead: auditReadSchema,
+  ...stopEventSchemas,
 } as const;
 
 /** The name of a system event. */
@@ -221,13 +224,10 @@ export const systemEventTypes = Object.keys(systemEventSchemas) as SystemEventTy
 /** The data of one system event. */
 export type SystemEventData<T extends SystemEventType> = z.infer<(typeof systemEventSchemas)[T]>;
 
-/** Who configured what, and who looked: one stream per tenant and process. */
+/** Who configured what, who looked, who stopped: one stream per tenant and process, and one of stops per tenant. */
 export type SystemEvent = {
   [T in SystemEventType]: { readonly type: T; readonly data: SystemEventData<T> };
 }[SystemEventType];
-
-/** What begins the names of all system streams. */
-export const systemStreamPrefix = 'system-';
 
 /** The stream of a tenant and a process. The id of a process has no `-`. */
 export function systemStream(tenant: string, processId: string): string {

@@ -11,6 +11,8 @@ export { batchDecider, standingOf } from './batch.decider.js';
 export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
 export { fold } from './decider.js';
 export type { Decider, RuleResult, Fold } from './decider.js';
+export { isInForce, stopDecider } from './stop.decider.js';
+export type { DeclareStop, LiftStop, Stop, StopCommand, Stops } from './stop.decider.js';
 export { deliveryDecider, keyText } from './delivery.decider.js';
 export type { Deliveries, Delivery, DeliveryCommand, MessageKey } from './delivery.decider.js';
 export { couldApprove, couldApproveAlone } from './grant.coverage.js';

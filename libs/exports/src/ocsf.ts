@@ -38,6 +38,8 @@ const alerting: ReadonlySet<string> = new Set([
   'LogKeyChanged',
   'LogEndAccepted',
   'LogRestored',
+  'StopDeclared',
+  'StopLifted',
   'SubjectErased',
 ]);
 

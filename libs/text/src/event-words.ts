@@ -68,6 +68,8 @@ const common: EventWords = {
       `${read('principal')} went on with the log as the next epoch, although it contradicts what was signed`,
       read('reason'),
     ),
+  StopDeclared: (read) => withWhy(`${read('declaredBy')} stopped calls`, read('reason')),
+  StopLifted: (read) => withWhy(`${read('liftedBy')} lifted a stop`, read('reason')),
   SignedIn: (read) => `${read('principal')} signed in with ${read('with')}`,
   SignInRefused: (read) => `${read('count')} sign-ins refused`,
   AuditRead: (read) => `${read('principal')} read the log as auditor (${read('count')})`,

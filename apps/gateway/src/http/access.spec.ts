@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const others = { resolver: 'worker', auditor: 'auditor', admin: 'admin', tool: 'tool' } as const;
+const others = { resolver: 'worker', auditor: 'auditor', admin: 'admin', stopper: 'stopper', tool: 'tool' } as const;
 const people = { agent: 'agent', approver: 'ann', 'front-end': 'desk', ...others } as const;
 /** The expected values from the contract, written out a second time. */
 const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
@@ -57,7 +57,11 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/policy/backtest': ['auditor'],
   'GET /v1/oversight': ['approver', 'auditor', 'admin'],
   'POST /v1/subjects/erase': ['admin'],
-  'GET /v1/me': ['agent', 'approver', 'resolver', 'auditor', 'admin', 'front-end'],
+  'GET /v1/stops': ['approver', 'auditor', 'admin', 'stopper'],
+  'GET /v1/stops/:stopId': ['approver', 'auditor', 'admin', 'stopper'],
+  'POST /v1/stops': ['admin', 'stopper'],
+  'POST /v1/stops/:stopId/lift': ['admin'],
+  'GET /v1/me': ['agent', 'approver', 'resolver', 'auditor', 'admin', 'stopper', 'front-end'],
   'DELETE /v1/people/:person': ['front-end', 'admin'],
   'GET /v1/me/passkeys': ['approver'],
   'POST /v1/me/passkeys': ['approver'],

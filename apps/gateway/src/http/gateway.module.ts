@@ -19,6 +19,7 @@ import { PolicyController } from './policy.controller.js';
 import { ProblemsController } from './problems.controller.js';
 import { ReceiptsController } from './receipts.controller.js';
 import { StreamsController } from './streams.controller.js';
+import { StopsController } from './stops.controller.js';
 import { SubjectsController } from './subjects.controller.js';
 import { TilesController } from './tiles.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
@@ -42,6 +43,7 @@ export class GatewayModule {
         AuditController,
         CheckpointsController,
         TilesController,
+        StopsController,
         SubjectsController,
         MeController,
         PasskeysController,

@@ -92,7 +92,7 @@ function refuseChanged(isSame: boolean): void {
 /** A parameter of the path. */
 export function paramOf(
   request: ApiRequest,
-  name: 'callId' | 'approvalId' | 'runId' | 'grantId' | 'credentialId' | 'person' | 'code',
+  name: 'callId' | 'approvalId' | 'runId' | 'stopId' | 'grantId' | 'credentialId' | 'person' | 'code',
 ): string {
   return (request.params as Readonly<Record<string, string>>)[name] ?? '';
 }

@@ -13,6 +13,7 @@ export const componentWords: Readonly<Record<string, string>> = {
   CreateGrant: 'The terms of a standing grant.',
   CreateGrantMatch:
     'Which arguments a covered call has: exactly some, those that satisfy an expression, or any. One of the members `digest`, `when` and `any` is there.',
+  DeclareStop: 'Which calls are stopped, and why.',
   DecisionAnswer: 'Gives a result in place of the tool, which does not run.',
   DecisionApprove: 'The proposal runs as it is.',
   DecisionDeny: 'The proposal does not run.',
@@ -26,6 +27,7 @@ export const componentWords: Readonly<Record<string, string>> = {
   GrantPreviewCall: 'A recorded call that the grant would have covered.',
   GrantState: 'The state of a grant. `pending`: it waits for a second person.',
   Health: 'That the process runs.',
+  LiftStop: 'Why a stop is lifted.',
   ListOrder: 'The order of a list by time.',
   ShownValues: 'How a read shows hidden values.',
   ReadValues: 'How an export shows hidden values.',

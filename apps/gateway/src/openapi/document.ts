@@ -29,6 +29,7 @@ const tags = {
   Runs: 'All calls of one agent run.',
   Approvals: 'Questions put to people, and their answers.',
   Grants: 'Standing permissions for calls of one tool.',
+  Stops: 'Stops of calls, in an emergency.',
   Execution: 'By remote workers, or by the client itself.',
   Policy: 'The rules in force, and what they say of a call.',
   Oversight: 'How people decided: figures to look into.',

@@ -50,6 +50,7 @@ export const exampleValues: Readonly<Record<string, JsonValue>> = {
   errors: [{ path: 'calls.0.toolName', message: 'is missing' }],
   eventId: '0b7f5a4e-6f0c-4d39-9a0e-0f6f3b1f6f10',
   expiresAt: '2026-01-15T10:30:00.000Z',
+  stopId: 'stop_k3zq2m7w4x6y5r7t2v7b3n4aqa',
   grantId: 'gr_3q5kq2m7w4z6x8r9t1v2b3n4',
   groups: ['ops'],
   hiddenValues: [],

@@ -79,7 +79,7 @@ export const approvalRoutes = {
     body: respondSchema,
     oversize: oversizeEdit,
     answers: { 200: answeredApprovalSchema },
-    codes: [...vote, 'too-many-requests'],
+    codes: ['stopped', ...vote, 'too-many-requests'],
   }),
   respondInBulk: defineRoute({
     id: 'respondInBulk',

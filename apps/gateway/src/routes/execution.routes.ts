@@ -22,6 +22,7 @@ export const executionRoutes = {
     body: claimSchema,
     answers: { 200: claimViewSchema },
     codes: [
+      'stopped',
       'not-found',
       'not-approved',
       'digest-mismatch',
@@ -40,7 +41,7 @@ export const executionRoutes = {
     roles: ['resolver'],
     body: renewClaimSchema,
     answers: { 200: renewedClaimSchema },
-    codes: ['not-found', 'stale-claim'],
+    codes: ['stopped', 'not-found', 'stale-claim'],
   }),
   reportExecution: defineRoute({
     id: 'reportExecution',
@@ -62,7 +63,7 @@ export const executionRoutes = {
     roles: ['agent', 'admin'],
     body: clientOutputSchema,
     answers: { 200: toolCallViewSchema },
-    codes: ['not-found', 'not-client-executed', 'not-approved', 'already-settled', 'batch-incomplete'],
+    codes: ['stopped', 'not-found', 'not-client-executed', 'not-approved', 'already-settled', 'batch-incomplete'],
   }),
   reconcile: defineRoute({
     id: 'reconcileExecution',

@@ -9,7 +9,7 @@ export const meRoutes = {
     path: '/v1/me',
     tag: 'Sign-in',
     summary: 'Read who the caller is, as the server knows it',
-    roles: anyRole,
+    roles: [...anyRole, 'stopper'],
     forPeople: true,
     answers: { 200: meSchema },
     codes: [],

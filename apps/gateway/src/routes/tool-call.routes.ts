@@ -26,7 +26,14 @@ export const toolCallRoutes = {
     body: requestToolCallsSchema,
     oversize: oversizeCalls,
     answers: { 201: toolCallsSchema, 200: toolCallsSchema },
-    codes: ['tool-call-mismatch', 'already-settled', 'already-pending', 'invalid-arguments', 'no-approver-left'],
+    codes: [
+      'stopped',
+      'tool-call-mismatch',
+      'already-settled',
+      'already-pending',
+      'invalid-arguments',
+      'no-approver-left',
+    ],
   }),
   listToolCalls: defineRoute({
     id: 'listToolCalls',
@@ -64,6 +71,7 @@ export const toolCallRoutes = {
     // 202: the call waits for its turn, and people will be asked so.
     answers: { 201: approvalViewSchema, 202: approvalViewSchema },
     codes: [
+      'stopped',
       'not-found',
       'already-resolved',
       'already-pending',

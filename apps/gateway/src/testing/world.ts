@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createArgumentSchemas, createCommandHandler, createKeyedQueue } from '@countersign/commands';
+import { createArgumentSchemas, createCommandHandler, createKeyedQueue, createKnownStops } from '@countersign/commands';
 import type { Actor, CommandPorts, ServiceTools } from '@countersign/commands';
 import { batchDecider, grantDecider, passkeyDecider, toolCallDecider } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
@@ -33,6 +33,7 @@ export const tokenEntries: readonly TokenEntry[] = [
   { token: 'bob-token', principal: 'bob', roles: ['approver'] },
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
   { token: 'worker2-token', principal: 'worker-2', roles: ['resolver'] },
+  { token: 'stopper-token', principal: 'stopper', roles: ['stopper'] },
   { token: 'tool-token', principal: 'tool', roles: ['tool'] },
   { token: 'auditor-token', principal: 'auditor', roles: ['auditor'] },
   { token: 'admin-token', principal: 'admin', roles: ['admin'] },
@@ -112,6 +113,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       handler: createCommandHandler({ store, fold: grantDecider, clock, ids, cacheSize: 100 }),
     },
     policies: options.policies ?? createPolicies([]),
+    stops: createKnownStops({ store, clock, ids }),
     tools: options.tools ?? { find: () => undefined },
     schemas: createArgumentSchemas(),
     asking: { history: createHistory(readModel), inTurn: createKeyedQueue() },

@@ -5,6 +5,7 @@ import type { Channel, ChannelsConfig } from '@countersign/channels';
 import {
   createArgumentSchemas,
   createCommandHandler,
+  createKnownStops,
   fireDue,
   requestApproval,
   requestToolCalls,
@@ -103,6 +104,7 @@ export async function openWorld(given?: string, policy?: string): Promise<World>
       log: store,
       signCounts: new Map(),
     },
+    stops: createKnownStops({ store, clock, ids }),
     policies: createPolicies(policy === undefined ? [] : [loadPolicy('policy.yaml', policy)]),
     tools: { find: () => undefined },
     schemas: createArgumentSchemas(),

@@ -122,6 +122,10 @@ export const problemWords: Readonly<Record<ErrorCode, readonly [cause: string, r
     'A call of the same all-or-nothing batch has begun, so the others may run and cannot be ended.',
     'Let the batch run.',
   ],
+  stopped: [
+    'A person stopped calls like this one: while the stop is in force none is requested, approved or claimed.',
+    'Wait, or ask an admin to lift the stop: `countersign resume`. `GET /v1/stops` lists the stops; a denial and a cancellation are still recorded.',
+  ],
   'stale-claim': [
     'The claim is not the latest one of the call, or its outcome is reported.',
     'Do not report again. Read the call.',

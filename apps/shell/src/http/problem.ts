@@ -47,6 +47,7 @@ const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]
   'not-approved': [409, 'The tool call is not approved'],
   'approval-lapsed': [409, 'The approval has lapsed'],
   'batch-incomplete': [409, 'The batch is not complete'],
+  stopped: [409, 'Stopped'],
   'batch-begun': [409, 'The batch has begun'],
   'stale-claim': [409, 'The claim is not in force'],
   'not-unknown': [409, 'The outcome is not unknown'],

@@ -76,6 +76,8 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
     case 'SignedIn':
     case 'SignInRefused':
     case 'AuditRead':
+    case 'StopDeclared':
+    case 'StopLifted':
       return { ...before, revision };
   }
 }

@@ -77,6 +77,8 @@ const judged: Readonly<Record<string, string>> = {
   SignedIn: `processId principal ${credential}`,
   SignInRefused: 'processId',
   AuditRead: `processId principal ${credential}`,
+  StopDeclared: `declaredBy declaredAt ${credential}`,
+  StopLifted: `liftedBy liftedAt ${credential}`,
 };
 
 it.each(Object.entries(eventSchemas))(

@@ -147,7 +147,8 @@ export function judgePlain({ type, stream, data, metadata }: JudgedEvent): Next<
   const isOfSystem = (systemEventTypes as readonly string[]).includes(type) || stream.startsWith('system-');
   if (isOfSystem) {
     const { processId } = data as { readonly processId?: string };
-    return stream === `system-${metadata.tenant}-${String(processId)}`
+    const place = type === 'StopDeclared' || type === 'StopLifted' ? 'stops' : String(processId);
+    return stream === `system-${metadata.tenant}-${place}`
       ? { kind: 'plain' }
       : illegal('stream', 'its tenant or its process is not that of its stream');
   }

@@ -48,6 +48,8 @@ const admin = ['admin'];
 const withdrawers = ['approver', 'front-end', 'admin'];
 const canceller = { by: 'cancelledBy', at: null, needs: ['agent', 'admin'] };
 
+const stopper = ['admin', 'stopper'];
+
 const revoker = { by: 'revokedBy', at: 'revokedAt', needs: ['approver', 'admin'] };
 
 /** Acts of people, written from docs/people.md. */
@@ -70,6 +72,8 @@ const rules: Partial<Readonly<Record<EventType, Rule>>> = {
   LogRestored: { by: 'principal', at: 'restoredAt', needs: admin },
   SignedIn: { by: 'principal', at: null, needs: null },
   AuditRead: { by: 'principal', at: null, needs: null },
+  StopDeclared: { by: 'declaredBy', at: 'declaredAt', needs: stopper },
+  StopLifted: { by: 'liftedBy', at: 'liftedAt', needs: admin },
 };
 
 const asker = ['agent', 'admin'];

@@ -113,7 +113,7 @@ export function createRightsRecord(): RightsRecord {
 /** Events of the system streams that say nothing of rights. */
 const givesNone: ReadonlySet<string> = new Set([
   ...['ConfigurationRefused', 'KeysRotated', 'LogKeyChanged', 'LogEndAccepted', 'LogRestored'],
-  ...['SignedIn', 'SignInRefused', 'AuditRead'],
+  ...['SignedIn', 'SignInRefused', 'AuditRead', 'StopDeclared', 'StopLifted'],
 ]);
 
 interface Activated {

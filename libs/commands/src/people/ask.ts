@@ -11,6 +11,7 @@ import { judgeRecorded } from '../request/judge-recorded.js';
 import { askerOf, inTurnOfAsker, questionFacts } from '../request/quotas.js';
 import type { Asker } from '../request/quotas.js';
 import { endIfInsideCancelled, isInsideCancelled } from './end-inside.js';
+import { stopped, whenStopsKnown } from '../stops/stopped.js';
 import { forbidden } from '../stream/forbidden.js';
 import { findCall, withToolCall } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
@@ -29,11 +30,12 @@ export async function requestApproval(
   const question = async (call: ToolCall) => {
     const isEnded = await isInsideCancelled(ports, call.request);
     const build = () =>
+      stopped(ports, call.request) ??
       forbidden(ports, call.request, 'judge') ?? {
         ...toQuestion(ports, actor, call, body, ports.clock.now()),
         isInsideCancelled: isEnded,
       };
-    return builtInBatch(ports, call, build, commandId);
+    return whenStopsKnown(ports, tenant, () => builtInBatch(ports, call, build, commandId));
   };
   const ask = async (): Promise<Result> => {
     const target = { tenant, callId, commandId };

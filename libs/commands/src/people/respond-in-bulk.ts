@@ -4,6 +4,7 @@ import { toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { Actor } from '../actor.js';
+import { stopped, whenStopsKnown } from '../stops/stopped.js';
 import { forbidden } from '../stream/forbidden.js';
 import { callOf } from '../stream/with-tool-call.js';
 import type { Result } from '../result.js';
@@ -119,7 +120,8 @@ async function check(
   if (stream?.unreadable !== undefined) return unreadableRefusal(stream.unreadable);
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
-  const prohibited = forbidden(ports, call.request, 'judge') ?? noApproverNow(ports, actor);
+  const prohibited =
+    (await heldByStop(ports, call, response)) ?? forbidden(ports, call.request, 'judge') ?? noApproverNow(ports, actor);
   if (prohibited !== undefined) return prohibited.refusal;
   const secret = hiddenInTrial(call, approvalId, response);
   if (secret !== undefined) return secret;
@@ -132,6 +134,12 @@ async function check(
     return toolCallRules.respondToApproval(command, call);
   });
   return decision.status === 'refused' ? decision.refusal : undefined;
+}
+
+/** A denial only restricts: no stop holds it back. */
+async function heldByStop(ports: CommandPorts, { request }: ToolCall, { decision }: RespondBody) {
+  if (decision.type === 'deny') return undefined;
+  return whenStopsKnown(ports, request.tenant, () => stopped(ports, request));
 }
 
 /**

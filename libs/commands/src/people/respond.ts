@@ -15,6 +15,7 @@ import { commitToBatch, doneByWord, inBatch, settleBatch } from '../batch.js';
 import { approversOf } from '../request/approvers.js';
 import { judgeRecorded, toDomainJudgement } from '../request/judge-recorded.js';
 import { builtAgain } from '../stream/built-again.js';
+import { stopped, whenStopsKnown } from '../stops/stopped.js';
 import { forbidden } from '../stream/forbidden.js';
 import { withToolCall } from '../stream/with-tool-call.js';
 import type { Refused } from '../stream/with-tool-call.js';
@@ -52,6 +53,8 @@ export async function answer(
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
+  // A denial only restricts: people may give one while calls are stopped.
+  const isRestriction = body.decision.type === 'deny';
   let found: ToolCall | undefined;
   let tried: RespondToApproval | undefined;
   const outcome = await withToolCall(
@@ -61,7 +64,10 @@ export async function answer(
     (call) => {
       found = call;
       const build = (): Built => {
-        const prohibited = forbidden(ports, call.request, 'judge') ?? noApproverNow(ports, actor);
+        const prohibited =
+          (isRestriction ? undefined : stopped(ports, call.request)) ??
+          forbidden(ports, call.request, 'judge') ??
+          noApproverNow(ports, actor);
         if (prohibited !== undefined) return prohibited;
         tried = toResponse(ports, actor, call, approvalId, body, ports.clock.now());
         return tried;
@@ -73,7 +79,8 @@ export async function answer(
             inBatch(ports, call, now, commandId),
           ),
         );
-      return whenBuilt(inTurn(build), (command) => builtAgain(command, build, find));
+      const begin = () => whenBuilt(inTurn(build), (command) => builtAgain(command, build, find));
+      return isRestriction ? begin() : whenStopsKnown(ports, actor.tenant, begin);
     },
   );
   if (outcome.status === 'refused') {

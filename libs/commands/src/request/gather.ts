@@ -19,6 +19,7 @@ import type { ShadowVerdicts } from './shadow.js';
 import { assertNotForbidden } from '../stream/forbidden.js';
 import { assertReadable } from '../stream/handle-command.js';
 import { callOf } from '../stream/with-tool-call.js';
+import { isAnyInForce } from '../stops/known-stops.js';
 import { isInsideCancelled } from '../people/end-inside.js';
 
 /** All that is known about a request, and what is needed to record it. */
@@ -48,7 +49,8 @@ export async function gatherStep(
   const { tenant } = actor;
   assertNotForbidden(ports, { tenant, runId: request.body.runId }, 'judge');
   const parents = await parentsOf(ports, actor, request.body);
-  const writeOnly = isWriteOnly(ports, tenant, request.body);
+  const stops = await ports.stops.fresh(tenant);
+  const writeOnly = !isAnyInForce(stops) && isWriteOnly(ports, tenant, request.body);
   const loaded = await Promise.all(
     // Most of them are new: the append finds out where one was deleted.
     writeOnly

@@ -30,7 +30,9 @@ import type { CommandMeta, CommandResult } from '../stream/handle-command.js';
 import { withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { createUses } from '../grants/take-uses.js';
+import { stopped } from '../stops/stopped.js';
 import { applyRule } from '../stream/with-tool-call.js';
+import type { Refused } from '../stream/with-tool-call.js';
 import { askerOf, inTurnOfAsker, inTurnOfBatch, inTurnOfRun } from './quotas.js';
 import { mayNotSpeakFor } from '../result.js';
 import type { Result } from '../result.js';
@@ -86,12 +88,23 @@ async function decide(
     const gathered = await gatherStep(ports, actor, asker, request, uses.isLost);
     const decision = decideStep(gathered.facts);
     if (decision.status === 'refused') return decision;
+    const held = heldByStop(ports, decision.calls);
+    if (held !== undefined) return held;
     const hasUses = await uses.take(decision.calls);
     if (hasUses && versionNow() === gathered.policyVersion) return record(ports, gathered, decision.calls, commandId);
   }
 }
 
 type DecidedCalls = Extract<StepDecision, { readonly status: 'accepted' }>['calls'];
+
+/** A repeat that records nothing is answered as ever: its call is held back at its claim. */
+function heldByStop(ports: CommandPorts, calls: DecidedCalls): Refused | undefined {
+  for (const decided of calls) {
+    const held = decided === null ? undefined : stopped(ports, decided.command.call);
+    if (held !== undefined) return held;
+  }
+  return undefined;
+}
 
 async function record(
   ports: CommandPorts,

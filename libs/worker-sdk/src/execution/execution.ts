@@ -31,28 +31,48 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
       'ask' in restraint ? await askPeople(ports, call, restraint.ask) : await deny(ports, call, restraint.deny);
     if (end !== undefined) return end;
   }
-  // Never stored, never derived: a claim whose response was lost is retried with this key, but a later worker, or this
-  // one after a crash, must not get a claim whose tool may already have run.
-  const claimKey = randomUUID();
-  const { resolverId, leaseMs } = ports;
-  const waiting = { attempts: Infinity, signal: ports.stopped };
-  const sinceClaimedMs = startStopwatch(ports.clock);
-  let claim: ClaimView;
-  try {
-    claim = await ports.resolver.claim(call.callId, { resolverId, leaseMs }, { ...waiting, idempotencyKey: claimKey });
-  } catch (error) {
-    if (isRefusal(error, 'batch-incomplete')) return 'batch-incomplete';
-    if (isRefusal(error, 'already-claimed', 'already-settled', 'not-approved', 'approval-lapsed'))
-      return 'not-claimable';
-    throw error;
-  }
-  if (sinceClaimedMs() >= leaseMs) {
+  const claimed = await claimUnlessStopped(ports, call.callId);
+  if (typeof claimed === 'string') return claimed;
+  let { claim } = claimed;
+  if (claimed.sinceClaimedMs() >= ports.leaseMs) {
     const renewed = await renewedClaim(ports, call.callId, claim);
     if (renewed === undefined) return 'not-claimable';
     claim = renewed;
   }
   const held = claim;
   return inTraceOf(held, () => runAndReport(ports, request, held));
+}
+
+interface Claimed {
+  readonly claim: ClaimView;
+  readonly sinceClaimedMs: () => number;
+}
+
+/** How long a worker waits for the end of a stop before it claims again. */
+const stoppedBackoff = { firstMs: 1000, maxMs: 5000 } as const;
+
+/** Claims a call. While a person has stopped calls like it, it waits. */
+async function claimUnlessStopped(
+  ports: ExecutionPorts,
+  callId: string,
+): Promise<Claimed | 'batch-incomplete' | 'not-claimable'> {
+  const { resolverId, leaseMs, stopped, clock, log } = ports;
+  for (let tries = 1; ; tries += 1) {
+    // Never stored, never derived: a claim whose response was lost is retried with this key, but a later worker, or this
+    // one after a crash, must not get a claim whose tool may already have run.
+    const waiting = { attempts: Infinity, signal: stopped, idempotencyKey: randomUUID() };
+    const sinceClaimedMs = startStopwatch(clock);
+    try {
+      return { claim: await ports.resolver.claim(callId, { resolverId, leaseMs }, waiting), sinceClaimedMs };
+    } catch (error) {
+      if (isRefusal(error, 'batch-incomplete')) return 'batch-incomplete';
+      if (isRefusal(error, 'already-claimed', 'already-settled', 'not-approved', 'approval-lapsed'))
+        return 'not-claimable';
+      if (!isRefusal(error, 'stopped')) throw error;
+      if (tries === 1) log.warn({ callId, error: messageOf(error) }, 'the call waits for the end of a stop');
+      await sleepOrThrow(clock, backoffMs(tries, stoppedBackoff), stopped);
+    }
+  }
 }
 
 /** These say nothing about the call. */

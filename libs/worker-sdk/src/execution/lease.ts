@@ -56,6 +56,10 @@ async function keepRenewed(
     } catch (error) {
       if (done.aborted) return;
       ports.log.warn({ callId, attempt, error: messageOf(error) }, 'the claim could not be renewed');
+      if (isRefusal(error, 'stopped')) {
+        tool.abort(error);
+        return;
+      }
       if (isRefusal(error, 'stale-claim') && (await isTakenOver(ports, callId, done))) {
         tool.abort(new Error('another worker has the claim'));
         return;

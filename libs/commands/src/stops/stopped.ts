@@ -1,0 +1,35 @@
+import type { Refusal } from '@countersign/contracts';
+import type { Stop } from '@countersign/domain';
+import type { CommandPorts } from '../ports.js';
+import { stopOf } from './coverage.js';
+import type { StoppableCall } from './coverage.js';
+import type { Refused } from '../stream/with-tool-call.js';
+
+/** The ports of a command that a stop holds back. */
+export type StopPorts = Pick<CommandPorts, 'stops'>;
+
+/** The refusal of a command on a call that a stop covers, by what is known. @throws EventStoreUnavailableError */
+export function stopped({ stops }: StopPorts, call: StoppableCall): Refused | undefined {
+  const found = stopOf(stops.known(call.tenant), call);
+  return found && { status: 'refused', refusal: stoppedRefusal(found) };
+}
+
+/** Goes on with the stops of a tenant read just now; a promise only when they must be read first. */
+export function whenStopsKnown<T>({ stops }: StopPorts, tenant: string, next: () => T | Promise<T>): T | Promise<T> {
+  const found = stops.fresh(tenant);
+  return found instanceof Promise ? found.then(next) : next();
+}
+
+/** The words of a refusal by a stop: which one, why, and what to do. */
+export function stoppedRefusal({ stopId, scope, reason, declaredBy, declaredAt }: Stop): Refusal {
+  const detail = `${declaredBy} stopped ${wordsOf(scope)} at ${declaredAt}: ${reason}. Wait until an admin lifts the stop: countersign resume ${stopId}`;
+  return { code: 'stopped', detail, extra: { stop: { stopId, scope, reason, declaredBy, declaredAt } } };
+}
+
+function wordsOf({ agentId, toolName }: Stop['scope']): string {
+  const parts = [
+    ...(toolName === null ? [] : [`of the tool "${toolName}"`]),
+    ...(agentId === null ? [] : [`of the agent "${agentId}"`]),
+  ];
+  return parts.length === 0 ? 'all calls' : `the calls ${parts.join(' ')}`;
+}

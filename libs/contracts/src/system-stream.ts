@@ -1,0 +1,2 @@
+/** What begins the names of all system streams. */
+export const systemStreamPrefix = 'system-';
