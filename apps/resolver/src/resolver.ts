@@ -117,13 +117,8 @@ class CallResolver implements Resolver {
     const call = await this.#find(tenant, callId, signal);
     this.#tellForgery(event, call);
     if (call === undefined) return;
-    if ((await this.#resolve({ tenant, callId, call }, signal)) === 'batch-incomplete') return;
-    // The last approval of an all-or-nothing batch releases the other members, whose own events had no effect. That
-    // also holds when this member is no longer claimable, since a process may have crashed between two claims.
-    for (const sibling of call.siblings) {
-      const found = await this.#find(tenant, sibling, signal);
-      if (found === undefined) continue;
-      if ((await this.#resolve({ tenant, callId: sibling, call: found }, signal)) === 'batch-incomplete') return;
+    if ((await this.#resolve({ tenant, callId, call }, signal)) !== 'batch-incomplete') {
+      await this.#resolveSiblings(tenant, call, signal);
     }
   };
 
@@ -142,6 +137,16 @@ class CallResolver implements Resolver {
     await Promise.race([drained, sleep(clock, 1_000, waited.signal)]);
     waited.abort();
   };
+
+  async #resolveSiblings(tenant: string, call: ExecutableCall, signal: AbortSignal): Promise<void> {
+    // The last approval of an all-or-nothing batch releases the other members, whose own events had no effect. That
+    // also holds when this member is no longer claimable, since a process may have crashed between two claims.
+    for (const sibling of call.siblings) {
+      const found = await this.#find(tenant, sibling, signal);
+      if (found === undefined) continue;
+      if ((await this.#resolve({ tenant, callId: sibling, call: found }, signal)) === 'batch-incomplete') return;
+    }
+  }
 
   /** The calls that a stop held back: their own events had no effect while it was in force. */
   async #release({ tenant, data }: LogEventView, signal: AbortSignal): Promise<void> {

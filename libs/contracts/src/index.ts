@@ -71,7 +71,6 @@ export {
   batchStream,
   deriveCallId,
   deriveGrantId,
-  deriveStopId,
   fromBase32,
   isCallId,
   isGrantId,
@@ -254,19 +253,14 @@ export {
   takeSecrets,
   valuePointers,
 } from './sealed-values.js';
-export type { Unreadable } from './sealed-values.js';
-export type { SecretValues } from './sealed-values.js';
+export type { SecretValues, Unreadable } from './sealed-values.js';
 export { isMarkedSchema } from './sensitive-schema.js';
 export { erasedMark, isMask, maskOf, masksIn } from './sensitive-mask.js';
 export { maskRulesDigest } from './sensitive-names.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
-export { configurationKinds, systemEventTypes, systemStream } from './system-events.js';
-export { systemStreamPrefix } from './system-stream.js';
-export { declareStopSchema, liftStopSchema, stopEffectSchema, stopsSchema, stopViewSchema } from './stops.js';
-export type { DeclareStopBody, LiftStopBody, StopEffect, StoppedCall, StopsView, StopView } from './stops.js';
-export { operatorTenant, stopEventSchemas, stopScopeSchema, stopStream } from './stop-events.js';
-export type { StopEvent, StopScope } from './stop-events.js';
+export { configurationKinds, systemEventTypes, systemStream, systemStreamPrefix } from './system-events.js';
+export * from './stops.js';
 export type {
   ConfigurationKind,
   CredentialRights,

@@ -2,6 +2,10 @@ import { z } from 'zod';
 import { externalIdSchema, shownTextSchema, timeSchema } from './primitives.js';
 import { stopScopeSchema } from './stop-events.js';
 
+export { deriveStopId } from './ids.js';
+export { operatorTenant, stopStream } from './stop-events.js';
+export type { StopEvent, StopScope } from './stop-events.js';
+
 const globSchema = z
   .string()
   .min(1)
@@ -30,7 +34,7 @@ export type DeclareStopBody = z.infer<typeof declareStopSchema>;
 export const liftStopSchema = z.strictObject({ reason: reasonSchema }).meta({ id: 'LiftStop' });
 export type LiftStopBody = z.infer<typeof liftStopSchema>;
 
-export const stopViewSchema = z
+const stopViewSchema = z
   .strictObject({
     stopId: z.string(),
     scope: stopScopeSchema,

@@ -201,6 +201,8 @@ export const auditReadSchema = z.strictObject({
   ...proofShape,
 });
 
+export { systemStreamPrefix };
+
 /** The stored format of every event of the streams `system-<tenant>-<process>` and `system-<tenant>-stops`, by type. */
 export const systemEventSchemas = {
   ProcessStarted: processStartedSchema,

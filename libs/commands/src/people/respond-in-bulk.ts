@@ -120,8 +120,7 @@ async function check(
   if (stream?.unreadable !== undefined) return unreadableRefusal(stream.unreadable);
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
-  const prohibited =
-    (await heldByStop(ports, call, response)) ?? forbidden(ports, call.request, 'judge') ?? noApproverNow(ports, actor);
+  const prohibited = await heldBack(ports, actor, call, response);
   if (prohibited !== undefined) return prohibited.refusal;
   const secret = hiddenInTrial(call, approvalId, response);
   if (secret !== undefined) return secret;
@@ -137,9 +136,10 @@ async function check(
 }
 
 /** A denial only restricts: no stop holds it back. */
-async function heldByStop(ports: CommandPorts, { request }: ToolCall, { decision }: RespondBody) {
-  if (decision.type === 'deny') return undefined;
-  return whenStopsKnown(ports, request.tenant, () => stopped(ports, request));
+async function heldBack(ports: CommandPorts, actor: Actor, { request }: ToolCall, { decision }: RespondBody) {
+  const byStop =
+    decision.type === 'deny' ? undefined : whenStopsKnown(ports, request.tenant, () => stopped(ports, request));
+  return (await byStop) ?? forbidden(ports, request, 'judge') ?? noApproverNow(ports, actor);
 }
 
 /**

@@ -61,9 +61,9 @@ async function requested(call: Partial<RequestedCall> = {}, runId?: string, by?:
 async function stop(scope: { tenant?: string; agentId?: string; toolName?: string } = {}): Promise<string> {
   const { tenant, agentId = null, toolName = null } = scope;
   const stopping = api.declareStop(one, admin, { scope: { tenant, agentId, toolName }, reason: 'why' }, commandId());
-  let ended = false;
-  void stopping.finally(() => (ended = true));
-  while (!ended) await world.clock.advanceAsync(100);
+  const running = { isDone: false };
+  void stopping.finally(() => (running.isDone = true));
+  while (!running.isDone) await world.clock.advanceAsync(100);
   return done(await stopping).stopId;
 }
 
