@@ -10,7 +10,9 @@ import type { GatewayPorts } from './ports.js';
 import { visibilityFor } from './visibility.js';
 import type { ShownValues } from './visibility.js';
 
-type ViewPorts = Pick<GatewayPorts, 'commands' | 'clock'>;
+type ViewPorts = Pick<GatewayPorts, 'commands' | 'clock'> & {
+  readonly readModel: Pick<GatewayPorts['readModel'], 'firstInQueueOf' | 'toolCall'>;
+};
 
 /** Calls and approvals as one caller sees them, with what the caller may do. For one answer: people may change. */
 export interface ViewsFor {
@@ -24,7 +26,11 @@ export interface ViewsFor {
 }
 
 /** The views of one answer. */
-export function viewsFor({ commands, clock }: ViewPorts, actor: Actor, values: ShownValues = 'masked'): ViewsFor {
+export function viewsFor(
+  { commands, clock, readModel }: ViewPorts,
+  actor: Actor,
+  values: ShownValues = 'masked',
+): ViewsFor {
   const ports = { ...commands, clock };
   let approvers: readonly PossibleApprover[] | null | undefined;
   // The rules about people read nothing that the row leaves in the log.
@@ -43,7 +49,8 @@ export function viewsFor({ commands, clock }: ViewPorts, actor: Actor, values: S
     ...standing(row, approval),
     ...withoutLost(view, lostVotes(ports, toolCall(row), approval)),
   });
-  const toCall = (row: CallRow, view: ToolCallView): ToolCallView => {
+  const toCall = (row: CallRow, shown: ToolCallView): ToolCallView => {
+    const view = { ...shown, ...heldBy(readModel, row, shown) };
     const approval = row.approvals.at(-1);
     if (approval === undefined || view.approval === null) return view;
     return { ...view, approval: withStanding(row, approval, view.approval) };
@@ -73,6 +80,17 @@ export function viewsFor({ commands, clock }: ViewPorts, actor: Actor, values: S
       return { ...view, pendingApprovals, calls };
     },
   };
+}
+
+/** The call that keeps the turn for which this one waits, although nobody can read it. */
+function heldBy(
+  readModel: ViewPorts['readModel'],
+  { request: { tenant, callId } }: CallRow,
+  { waitsForTurn }: ToolCallView,
+): Pick<ToolCallView, 'heldBy'> {
+  const first = waitsForTurn === true ? readModel.firstInQueueOf(tenant, callId) : undefined;
+  const isUnreadable = first !== undefined && (readModel.toolCall(tenant, first.callId)?.unreadable ?? null) !== null;
+  return isUnreadable ? { heldBy: first.callId } : {};
 }
 
 /** Responses that would not count if it were decided now: their people have lost the right, or their credential is gone. */

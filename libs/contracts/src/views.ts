@@ -170,6 +170,10 @@ export const toolCallViewSchema = z
       description:
         'A sequential call that is behind others of its run: nobody is asked yet, and no deadline runs. Absent: it is not.',
     }),
+    heldBy: z.string().exactOptional().meta({
+      description:
+        'The id of the call before it whose stream cannot be read, so it may be running and keeps the turn: read its `unreadable`. A version that can read it goes on; cancelling the run ends the calls that wait, and later ones pass. Absent: there is none.',
+    }),
     verdict: verdictSchema,
     approval: approvalViewSchema.nullable(),
     output: jsonValueSchema,

@@ -181,6 +181,9 @@ export function reconcileExecution(command: ReconcileExecution, state: ToolCallS
   const { status: before } = executionOf(state);
   // It may have run, and nobody may claim it again: then only a person can end it.
   const isEnded = before === 'released' && status !== 'retry';
+  if (before === 'released' && !isEnded) {
+    return refused('not-unknown', 'This tool call can be claimed again already: say `succeeded` or `failed`.');
+  }
   if (before !== 'unknown' && !isEnded) {
     return refused('not-unknown', 'The outcome of this tool call is not unknown.');
   }

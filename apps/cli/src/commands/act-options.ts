@@ -25,7 +25,7 @@ Examples:
     );
   program
     .command('reconcile <callId>')
-    .description('record what happened to a call whose outcome is unknown (admins)')
+    .description('record what happened to a call whose outcome is unknown, or that nobody claims again (admins)')
     .addOption(
       new Option('--status <status>', 'what happened').choices(['succeeded', 'failed', 'retry']).makeOptionMandatory(),
     )

@@ -45,6 +45,7 @@ function headLines(call: ToolCallView, columns: number): Line[] {
     ...wrapped(`${nameWords(call.toolName)}   ${printable(stateOf(call))}`, columns, 'bold'),
     ...facts.flatMap(([label, text]) => fact(label, text, columns)),
     ...unreadableLines(call, columns),
+    ...heldLines(call, columns),
   ];
 }
 
@@ -59,6 +60,21 @@ function unreadableLines({ unreadable }: ToolCallView, columns: number): Line[] 
   const { revision, position, type, why } = unreadable;
   const event = `${printable(type)}, revision ${String(revision)} at position ${String(position)}`;
   return wrapped(`set aside: ${event} cannot be read: ${printable(why)}`, columns, 'red');
+}
+
+/** A name that a shell takes as it stands. */
+const isPlain = /^[\w.:/-]+$/;
+
+/** For whom the call waits, and what a person can do. */
+function heldLines({ heldBy, runId }: ToolCallView, columns: number): Line[] {
+  if (heldBy === undefined) return [];
+  const held = printable(heldBy);
+  const texts = [
+    `waits for call ${held}, which cannot be read and may be running`,
+    `why: countersign show ${held}, or countersign log unreadable. A version that reads it goes on.`,
+    `or end what waits, so that later calls pass: countersign cancel --run ${isPlain.test(runId) ? runId : '<run>'}`,
+  ];
+  return texts.flatMap((text) => wrapped(text, columns, 'red'));
 }
 
 function changeOf(call: ToolCallView, columns: number): Line[] {

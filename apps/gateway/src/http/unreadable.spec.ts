@@ -111,3 +111,28 @@ describe('an event that this version cannot read', () => {
     });
   });
 });
+
+describe('a call that cannot be read, of a queue', () => {
+  it('keeps the turn, and those behind it say whom they wait for', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'countersign-held-'));
+    const before = await openWorld({ folder: data });
+    const calls = ['first', 'second'].map((toolCallId) => ({ toolCallId, toolName: 'get_file', arguments: {} }));
+    const body = { runId: 'queue', batchMode: 'sequential', calls };
+    type Calls = { readonly calls: readonly ToolCallView[] };
+    const [first, second] = (await createApi(before).send<Calls>('POST', '/v1/tool-calls', { body })).body.calls;
+    const event = { ...sampleEvent(), type: 'ToolCallForgotten' as NewEvent['type'] };
+    await before.store.append(toolCallStream(first?.callId ?? ''), first?.revision ?? 0, [event]);
+    await before.close();
+    rmSync(join(data, 'read-model.db'), { force: true });
+    const after = await openWorld({ folder: data });
+    const read = async <T>(path: string) => (await createApi(after).send<T>('GET', path)).body;
+    expect(await read(`/v1/tool-calls/${second?.callId ?? ''}`)).toMatchObject({
+      ...{ state: 'awaiting_approval', waitsForTurn: true, heldBy: first?.callId },
+    });
+    expect((await read<Calls>('/v1/runs/queue')).calls.map((call) => call.heldBy)).toEqual([undefined, first?.callId]);
+    const listed = (await read<Calls>('/v1/tool-calls?runId=queue')).calls;
+    expect(listed.find(({ callId }) => callId === second?.callId)?.heldBy).toBe(first?.callId);
+    await after.close();
+    rmSync(data, { recursive: true });
+  });
+});

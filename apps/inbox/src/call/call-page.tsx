@@ -1,5 +1,6 @@
+import { useState } from 'react';
 import type { ReactNode } from 'react';
-import type { EventView } from '@countersign/contracts';
+import type { EventView, ToolCallView } from '@countersign/contracts';
 import { durationWords, timeWords } from '@countersign/text';
 import {
   Arguments,
@@ -21,6 +22,7 @@ import { client } from '../api/client.js';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
 import { WaitingPage } from '../ui/waiting-page.js';
+import { ReconcileDialog } from '../unknown/reconcile-dialog.js';
 
 /** One call: its arguments, its result, and every recorded event. */
 export default function CallPage({ callId }: { callId: string }): ReactNode {
@@ -32,7 +34,9 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
     return { call, events };
   });
   useNews({ callId }, reload);
-  const isAuditor = useAccount().roles.includes('auditor');
+  const { roles } = useAccount();
+  const [isAdmin, isAuditor] = [roles.includes('admin'), roles.includes('auditor')];
+  const [isReconciling, setReconciling] = useState(false);
   if (value === undefined) return <WaitingPage problem={problem} missing="There is no such call." />;
   const { call, events } = value;
   return (
@@ -62,6 +66,14 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
             <Link href={hrefs.search(`callId=${encodeURIComponent(callId)}`)}>in the log</Link>
           </>
         )}
+        {isAdmin && isReleased(call, events) && (
+          <>
+            {' · '}
+            <button className="cs-button" type="button" onClick={() => setReconciling(true)}>
+              Reconcile…
+            </button>
+          </>
+        )}
         {call.state === 'unknown' && (
           <>
             {' · '}
@@ -71,6 +83,13 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
       </p>
       {call.unreadable && (
         <p className="cs-problem-line">Cannot be read, so nothing is decided: {call.unreadable.why}</p>
+      )}
+      {call.heldBy !== undefined && (
+        <p className="cs-problem-line">
+          Waits for <Link href={hrefs.call(call.heldBy)}>a call</Link> that cannot be read and may be running. A version
+          that reads it goes on. Or cancel the run: what waits ends, and later calls pass (
+          <code>countersign cancel --run</code>).
+        </p>
       )}
       <div className="two">
         <section aria-labelledby="call-arguments" className="panel">
@@ -89,8 +108,14 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
           <Timeline events={events} />
         </section>
       </div>
+      {isReconciling && <ReconcileDialog call={call} onClose={() => setReconciling(false)} onDone={reload} />}
     </main>
   );
+}
+
+/** It was claimed, and can be claimed again: where nobody does, a person says what happened. */
+function isReleased({ state }: ToolCallView, events: readonly EventView[]): boolean {
+  return (state === 'allowed' || state === 'approved') && events.some(({ type }) => type === 'ExecutionClaimed');
 }
 
 function Timeline({ events }: { events: readonly EventView[] }): ReactNode {

@@ -74,6 +74,12 @@ function CallRow({ call }: { call: ToolCallView }): ReactNode {
       </td>
       <td>
         <StateBadge state={call.state} waitsForTurn={call.waitsForTurn} />
+        {call.heldBy !== undefined && (
+          <>
+            {' '}
+            behind <Link href={hrefs.call(call.heldBy)}>a call that cannot be read</Link>
+          </>
+        )}
       </td>
       <td>
         <Marked text={call.verdict.ruleId} />

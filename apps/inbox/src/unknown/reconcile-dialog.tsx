@@ -12,9 +12,13 @@ const choices = [
   ['retry', 'It did not run: run it again', 'A worker may run the tool once more, with the same arguments.'],
 ] as const satisfies readonly (readonly [ReconciledStatus, string, string])[];
 
-/** Records what a person found out about a call whose outcome is unknown. */
+/**
+ * Records what a person found out about a call whose outcome is unknown, or that was claimed and released. The latter can be
+ * claimed already, so it needs no retry.
+ */
 export function ReconcileDialog(props: { call: ToolCallView; onClose: () => void; onDone: () => void }): ReactNode {
   const { call, onClose, onDone } = props;
+  const possible = choices.filter(([value]) => value !== 'retry' || call.state === 'unknown');
   const [status, setStatus] = useState<ReconciledStatus>();
   const [note, setNote] = useState('');
   const [problem, setProblem] = useState('');
@@ -49,7 +53,7 @@ export function ReconcileDialog(props: { call: ToolCallView; onClose: () => void
         <Arguments value={call.arguments} hiddenValues={call.approval?.hiddenValues} />
         <fieldset className="choices">
           <legend className="cs-label">What happened</legend>
-          {choices.map(([value, label, effect]) => (
+          {possible.map(([value, label, effect]) => (
             <label key={value} className="cs-check">
               <input type="radio" name="status" required checked={status === value} onChange={() => setStatus(value)} />
               <span>
