@@ -34,9 +34,7 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
     return { call, events };
   });
   useNews({ callId }, reload);
-  const { roles } = useAccount();
-  const [isAdmin, isAuditor] = [roles.includes('admin'), roles.includes('auditor')];
-  const [isReconciling, setReconciling] = useState(false);
+  const isAuditor = useAccount().roles.includes('auditor');
   if (value === undefined) return <WaitingPage problem={problem} missing="There is no such call." />;
   const { call, events } = value;
   return (
@@ -66,14 +64,7 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
             <Link href={hrefs.search(`callId=${encodeURIComponent(callId)}`)}>in the log</Link>
           </>
         )}
-        {isAdmin && isReleased(call, events) && (
-          <>
-            {' · '}
-            <button className="cs-button" type="button" onClick={() => setReconciling(true)}>
-              Reconcile…
-            </button>
-          </>
-        )}
+        {isReleased(call, events) && <Released call={call} onDone={reload} />}
         {call.state === 'unknown' && (
           <>
             {' · '}
@@ -84,13 +75,7 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
       {call.unreadable && (
         <p className="cs-problem-line">Cannot be read, so nothing is decided: {call.unreadable.why}</p>
       )}
-      {call.heldBy !== undefined && (
-        <p className="cs-problem-line">
-          Waits for <Link href={hrefs.call(call.heldBy)}>a call</Link> that cannot be read and may be running. A version
-          that reads it goes on. Or cancel the run: what waits ends, and later calls pass (
-          <code>countersign cancel --run</code>).
-        </p>
-      )}
+      {call.heldBy !== undefined && <Held by={call.heldBy} />}
       <div className="two">
         <section aria-labelledby="call-arguments" className="panel">
           <h2 id="call-arguments">Arguments</h2>
@@ -108,8 +93,32 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
           <Timeline events={events} />
         </section>
       </div>
-      {isReconciling && <ReconcileDialog call={call} onClose={() => setReconciling(false)} onDone={reload} />}
     </main>
+  );
+}
+
+/** For whom a call waits, and what a person can do. */
+function Held({ by }: { by: string }): ReactNode {
+  return (
+    <p className="cs-problem-line">
+      Waits for <Link href={hrefs.call(by)}>a call</Link> that cannot be read and may be running. A version that reads
+      it goes on. Or cancel the run: what waits ends, and later calls pass (<code>countersign cancel --run</code>).
+    </p>
+  );
+}
+
+/** Lets an admin say what happened. */
+function Released({ call, onDone }: { call: ToolCallView; onDone: () => void }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  if (!useAccount().roles.includes('admin')) return null;
+  return (
+    <>
+      {' · '}
+      <button className="cs-button" type="button" onClick={() => setOpen(true)}>
+        Reconcile…
+      </button>
+      {isOpen && <ReconcileDialog call={call} onClose={() => setOpen(false)} onDone={onDone} />}
+    </>
   );
 }
 
