@@ -224,6 +224,6 @@ test('in no order of questions, answers, withdrawals and replays does anybody ge
     ]);
     recorded += await play(desk, requestsOf(first)[0]!.id, all);
   });
-  await fc.assert(rule, { numRuns: 12, endOnFailure: true });
-  expect(recorded).toBeGreaterThan(12);
-}, 60_000);
+  await fc.assert(rule, { numRuns: 8, endOnFailure: true });
+  expect(recorded).toBeGreaterThan(8);
+});

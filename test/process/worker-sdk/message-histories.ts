@@ -27,8 +27,17 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ type: fc.constantFrom('told' as const, 'edited' as const, 'untold' as const) }),
 );
 
+/** A person changes their mind: the second answer is refused, and then the first one is withdrawn. */
+const changeOfMind = fc.tuple(who, fc.boolean()).map(([person, approved]): readonly Act[] => [
+  { type: 'answer', who: person, approved },
+  { type: 'answer', who: person, approved: !approved },
+  { type: 'withdraw', who: person },
+]);
+
 /** What people do in a chat that two of them share, in some order. */
-export const acts = fc.array(act, { minLength: 4, maxLength: 12 });
+export const acts = fc
+  .array(fc.oneof({ weight: 4, arbitrary: fc.tuple(act) }, changeOfMind), { minLength: 3, maxLength: 9 })
+  .map((parts): readonly Act[] => parts.flat());
 
 interface Message {
   readonly content: FunctionApprovalResponseContent;
