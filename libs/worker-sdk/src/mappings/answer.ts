@@ -51,5 +51,8 @@ export function isRecorded(
 ): boolean {
   const told = instructions.find((one) => isOf(person, one))?.instruction;
   const own = responses.find((one) => one.counted && isOf(person, one));
-  return own?.reason === (reason ?? null) && told === instruction && isSameJson(own.decision, decision);
+  if (own?.reason !== (reason ?? null) || told !== instruction) return false;
+  // Who has proposed what is asked agrees to it.
+  const agrees = decision.type === 'approve' && own.decision.type !== 'deny';
+  return agrees || isSameJson(own.decision, decision);
 }

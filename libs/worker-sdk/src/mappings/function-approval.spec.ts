@@ -153,6 +153,12 @@ describe('a function approval', () => {
     const [yes, no] = [true, false].map((approved) => responseToApproval(answered(approved, asked), asked, kim));
     expect([isRecorded(asked, kim, yes!), isRecorded(asked, kim, no!)]).toEqual([true, false]);
     expect(isRecorded(asked, 'desk#lee', yes!)).toBe(false);
+    // Who has proposed what is asked agrees to it.
+    const edit = { ...responseOf(kim), decision: { type: 'edit', arguments: args } } as const;
+    expect([yes!, no!].map((mapped) => isRecorded({ ...asked, responses: [edit] }, kim, mapped))).toEqual([
+      true,
+      false,
+    ]);
     const told = { ...asked, instructions: [{ respondedBy: kim, instruction: 'then call' }] };
     expect(isRecorded(told, kim, yes!)).toBe(false);
   });
