@@ -1,6 +1,7 @@
 /** The product's defences, each of which can be removed: the simulation must notice every removal. */
 export const defences = {
-  'command-dedupe': 'deterministic event ids, and commands recognised by their id in the stream',
+  'command-dedupe':
+    'the event ids that an append keeps when it is repeated, and commands recognised by their id in the stream',
   'expected-revision': 'appends at the revision that was decided on',
   'first-resolution': 'an approval that has ended takes no further answer',
   'approval-check': 'the claim asks whether the call was approved or allowed',

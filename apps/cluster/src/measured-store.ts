@@ -6,9 +6,9 @@ import type { TellCommit } from '@countersign/shell';
 export function createMeasuredStore(store: EventStore, clock: Pick<Clock, 'monotonic'>, tell: TellCommit): EventStore {
   return {
     ...store,
-    append: async (stream, expectedRevision, events) => {
+    append: async (stream, expectedRevision, events, options) => {
       const startedAt = clock.monotonic();
-      const result = await store.append(stream, expectedRevision, events);
+      const result = await store.append(stream, expectedRevision, events, options);
       if (result.status === 'committed') tell({ events: events.length, durationMs: clock.monotonic() - startedAt });
       return result;
     },

@@ -20,6 +20,16 @@ export type AppendResult =
   | { readonly status: 'conflict'; readonly actualRevision: number }
   | { readonly status: 'unknown'; readonly cause: unknown };
 
+/** What is known of the events of an append. */
+export interface AppendOptions {
+  /**
+   * The ids were made for these very events, at random: no other try has recorded anything under them. A store need not read back
+   * what it took at once. The result then has the events as they were proposed; each with the position of the last one, and
+   * recorded when the answer came, by the store's clock.
+   */
+  readonly areNew?: boolean;
+}
+
 /** Receives the log in order. Calls never overlap: a promise of `onEvents` is awaited. */
 export interface SubscriptionHandler {
   /** Prefixes of stream names: no event of another stream is delivered. Default: every event. */
@@ -58,7 +68,12 @@ export interface EventStore {
    * @throws EventStoreUnavailableError when certainly nothing was written and a retry may succeed (disk full, closed,
    *   unreachable).
    */
-  readonly append: (stream: string, expectedRevision: number, events: readonly NewEvent[]) => Promise<AppendResult>;
+  readonly append: (
+    stream: string,
+    expectedRevision: number,
+    events: readonly NewEvent[],
+    options?: AppendOptions,
+  ) => Promise<AppendResult>;
   /** The events of a stream in order, from `fromRevision` (default 0); empty when there is no such stream. */
   readonly readStream: (stream: string, fromRevision?: number) => Promise<readonly LogEvent[]>;
   /**

@@ -19,6 +19,7 @@ export {
   soundReadsOf,
 } from './event-store.js';
 export type {
+  AppendOptions,
   AppendResult,
   EventStore,
   SoundReads,

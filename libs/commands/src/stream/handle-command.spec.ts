@@ -190,15 +190,27 @@ describe('handling a command', () => {
     expect(readable(await store.readStream('a', 1)).map(({ metadata }) => metadata.tool)).toEqual([tool, tool]);
   });
 
-  it('gives the events ids that depend on stream, command and place alone', async () => {
-    const idsOf = async (stream: string, commandId: string): Promise<readonly string[]> => {
+  it('gives the events of each decision ids that no other decision gives, also not one of the same command', async () => {
+    const idsOf = async (): Promise<readonly string[]> => {
       const { handler, store } = bench();
-      await handler.handleCommand(stream, add(2), meta(commandId));
-      return (await store.readStream(stream)).map(({ eventId }) => eventId);
+      await handler.handleCommand('a', add(2), meta('c1'));
+      return (await store.readStream('a')).map(({ eventId }) => eventId);
     };
-    const ids = await idsOf('a', 'c1');
-    expect(await idsOf('a', 'c1')).toEqual(ids);
-    expect(new Set([...ids, ...(await idsOf('b', 'c1')), ...(await idsOf('a', 'c2'))]).size).toBe(6);
+    expect(new Set([...(await idsOf()), ...(await idsOf())]).size).toBe(4);
+  });
+
+  it('records a command once that two processes decide differently, and shows both what is recorded', async () => {
+    const log = createSimulatedLog();
+    const handlers = [bench(log), bench(log)].map(({ handler }) => handler);
+    const decisions = [add(1, 'x'), add(1, 'y')];
+    const answers = await Promise.all(
+      handlers.map((one, at) => one.handleCommand('a', decisions[at] ?? add(1), meta('c1'))),
+    );
+    const recorded = await bench(log).store.readStream('a');
+    const reasons = readable(recorded).map(({ data }) => (data as { reason?: string }).reason);
+    expect(reasons).toHaveLength(1);
+    for (const { state } of answers) expect(state).toEqual({ value: 1, reasons });
+    expect(answers.map((one) => one.status === 'accepted' && one.repeated).toSorted()).toEqual([false, true]);
   });
 
   it('returns a refusal, decided at once or later, and records nothing', async () => {

@@ -4,7 +4,7 @@ import type { RuleResult, Fold } from '@countersign/domain';
 import { EventStoreUnavailableError, noStream, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock, Ids } from '@countersign/runtime';
-import { sleep, uuidV5 } from '@countersign/runtime';
+import { sleep } from '@countersign/runtime';
 import { createFoldedStreams } from './folded-stream.js';
 import { UnreadableStreamError, unreadableRefusal } from './unreadable-stream.js';
 import type { FoldedStream } from './folded-stream.js';
@@ -92,8 +92,6 @@ export interface CommandHandler<State, Event> {
 }
 
 const conflictsMax = 12;
-/** The namespace of event ids. */
-const eventIds = 'b6b05a4e-6f0d-5c53-8a5e-5d1f3c0c1f6a';
 
 /**
  * A handler for one kind of stream in one store. Commands on one stream run one after the other instead of conflicting.
@@ -112,7 +110,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
       const decided = decideOn(folded, decide, meta);
       const answer = decided instanceof Promise ? await decided : decided;
       if (answer.status === 'append') {
-        const written = await append(stream, folded, toEvents(stream, folded, answer.events, meta));
+        const written = await append(stream, folded, toEvents(ids, folded, answer.events, meta));
         if (written !== undefined) return written;
         if (conflicts > 0) await sleep(clock, storeBackoffMs(ids, conflicts));
         conflicts += 1;
@@ -149,7 +147,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
   ): Promise<CommandResult<State> | undefined> => {
     try {
       const { revision: expected } = folded;
-      const first = await store.append(stream, expected, events);
+      const first = await store.append(stream, expected, events, { areNew: true });
       const result =
         first.status === 'unknown'
           ? await repeatUntilKnown({ store, clock, ids }, stream, expected, events, first.cause)
@@ -220,7 +218,7 @@ export function decideOn<State, Event>(
 }
 
 function toEvents<State>(
-  stream: string,
+  ids: Ids,
   folded: FoldedStream<State>,
   events: readonly LedgerEvent[],
   {
@@ -237,9 +235,9 @@ function toEvents<State>(
     ...(tool !== undefined && { tool }),
     ...(traceparent !== undefined && { traceparent }),
   };
-  return events.map(({ type, data }, index) => ({
-    // The lengths keep the parts apart, so that no two names are the same text.
-    eventId: uuidV5(eventIds, `${index}:${commandId.length}:${commandId}${stream}`),
+  return events.map(({ type, data }) => ({
+    // Of no other decision: an append that succeeds has recorded these events, and not others of the same command.
+    eventId: ids.uuid(),
     type,
     data,
     metadata,

@@ -1,11 +1,11 @@
 import { isReadable, QuestionRefusedError } from '@countersign/contracts';
-import type { LogEvent, NewEvent } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import { checkAppend } from '../append-checks.js';
 import type { AppendResult, EventStore } from '../event-store.js';
 import { EventStoreDamagedError, EventStoreUnavailableError, EventTooLargeError, noStream } from '../event-store.js';
 import type { Asked, MeasuredClock } from '../measured-clock.js';
 import type { Connection } from './connection.js';
-import type { ClientNewEvent } from './client.js';
+import type { ClientPosition } from './client.js';
 import { toClientEvents } from './encoding.js';
 import { whyOf } from './denied.js';
 import { meaningOf } from './errors.js';
@@ -14,6 +14,8 @@ import type { Reads } from './reads.js';
 import { withRetries } from './retries.js';
 import type { RetryPorts } from './retries.js';
 import { createRepeats } from './repeats.js';
+import { createTrustedAnswers } from './trusted-answers.js';
+import type { ProposedAppend } from './trusted-answers.js';
 
 /** The dependencies of appending. */
 export interface AppendPorts extends RetryPorts {
@@ -23,22 +25,24 @@ export interface AppendPorts extends RetryPorts {
   readonly prefixes: readonly string[];
   readonly writeOnly: boolean;
   /** Learns from what is recorded. */
-  readonly time: Pick<MeasuredClock, 'recorded'>;
+  readonly time: Pick<MeasuredClock, 'recorded' | 'isCurious' | 'now'>;
 }
 
 /**
  * Appends at exactly one revision, so that the server recognises a duplicate at any time; with "any" revision it
  * forgets duplicates when it restarts. The result is read back if the caller needs it: only the server knows the
- * recorded time, and whether a duplicate found other data under the same ids.
+ * recorded time, and whether a duplicate found other data under the same ids. New events need no look
+ * back (ADR 120), see `trusted-answers.ts`.
  */
 export function createAppends(ports: AppendPorts): EventStore['append'] {
   const { connection, reads, appendMs, prefixes, clock, writeOnly } = ports;
   const learnTime = createTimeLessons(ports.time);
+  const trusted = createTrustedAnswers(ports.time);
   const repeats = createRepeats<AppendResult>(({ status }) => status !== 'unknown');
   const pace = createPace();
 
   /** Returns the recorded events if they are these. The ids distinguish duplicates from conflicts. */
-  const readBack = async ({ stream, expectedRevision, events }: Proposal): Promise<Recorded | undefined> => {
+  const readBack = async ({ stream, expectedRevision, events }: ProposedAppend): Promise<Recorded | undefined> => {
     const found = await reads.readStream(stream, expectedRevision + 1, events.length);
     const areOurs = found.length === events.length && found.every((one, at) => one.eventId === events[at]?.eventId);
     return areOurs ? found : undefined;
@@ -47,21 +51,23 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
   const isLost = async (stream: string): Promise<boolean> =>
     (await reads.readStream(stream, 0)).length === 0 && (await reads.lossOf(stream)) !== undefined;
   /** The server's response or, when it is late, what the stream shows. */
-  const send = async (proposal: Proposal): Promise<Sent> => {
+  const send = async (proposal: ProposedAppend): Promise<Sent> => {
     const { stream, expectedRevision, proposed } = proposal;
     const expected = expectedRevision === noStream ? 'no_stream' : BigInt(expectedRevision);
     const startedAt = clock.monotonic();
     const over = new AbortController();
     const answer = async (): Promise<Sent> => {
-      const revision = await withRetries(
+      const { revision, position } = await withRetries(
         ports,
         (verdict) => verdict.kind === 'not-written' && verdict.transient,
         () => connection.call(appendMs, (client) => client.append(stream, expected, proposed, appendMs)),
       );
       pace.took(clock.monotonic() - startedAt);
-      return { status: 'answered', revision: Number(revision) };
+      return { status: 'answered', revision: Number(revision), position };
     };
     const answered = answer();
+    // The server drops no append of ids that it has not seen: it is late because the store is.
+    if (proposal.areNew) return answered.catch((error: unknown) => outcomeOf(error, stream));
     const found = lookUntil(clock, pace.lateAfterMs(), over.signal, () => readBack(proposal));
     try {
       return await Promise.race([
@@ -77,7 +83,7 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
     }
   };
   /** The recorded events of an append that was answered with a revision or with a conflict. */
-  const found = async (proposal: Proposal, sent: Answered | Conflict): Promise<Recorded | AppendResult> => {
+  const found = async (proposal: ProposedAppend, sent: Answered | Conflict): Promise<Recorded | AppendResult> => {
     try {
       const recorded = await readBack(proposal);
       if (recorded !== undefined) return recorded;
@@ -100,27 +106,32 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
     const message = `${stream} was deleted or truncated: an append was recorded as revision ${String(actualRevision)}`;
     throw new EventStoreDamagedError(message, { stream });
   };
-  const append = async (proposal: Proposal, wasTried: boolean): Promise<AppendResult> => {
-    const { stream, expectedRevision, events } = proposal;
+  const append = async (proposal: ProposedAppend, wasTried: boolean): Promise<AppendResult> => {
     const sentAt = clock.monotonic();
     const sent = await send(proposal);
     if (sent.status === 'unknown') return sent;
     if (sent.status === 'found') return committed(sent.recorded, !writeOnly);
     if (sent.status === 'answered') {
+      const { stream, expectedRevision, events } = proposal;
       if (sent.revision !== expectedRevision + events.length) return elsewhere(stream, sent.revision);
       if (writeOnly) return { status: 'committed', revision: sent.revision, position: 0, events: [] };
+      const known = trusted.eventsOf(proposal, sent.position);
+      if (known !== undefined) return committed(known, true);
     }
     const recorded = await found(proposal, sent);
     if ('status' in recorded) return recorded;
-    if (sent.status === 'answered' && !wasTried) learnTime(recorded, { sentAt, answeredAt: clock.monotonic() });
+    if (sent.status === 'answered' && !wasTried) {
+      learnTime(recorded, { sentAt, answeredAt: clock.monotonic() });
+      trusted.compare(sent.position, recorded);
+    }
     return committed(recorded, true);
   };
-  return async (stream, expectedRevision, events) => {
+  return async (stream, expectedRevision, events, { areNew = false } = {}) => {
     checkAppend(stream, expectedRevision, events);
     checkPrefix(stream, prefixes);
     const proposed = toClientEvents(events);
     return repeats.run(stream, expectedRevision, events, (wasTried) =>
-      append({ stream, expectedRevision, events, proposed }, wasTried),
+      append({ stream, expectedRevision, events, proposed, areNew: areNew && !wasTried }, wasTried),
     );
   };
 }
@@ -133,17 +144,10 @@ type Unknown = Extract<AppendResult, { readonly status: 'unknown' }>;
 interface Answered {
   readonly status: 'answered';
   readonly revision: number;
+  readonly position: ClientPosition | undefined;
 }
 /** The result of an append in flight. */
 type Sent = Answered | Conflict | Unknown | { readonly status: 'found'; readonly recorded: Recorded };
-
-/** One append in flight. */
-interface Proposal {
-  readonly stream: string;
-  readonly expectedRevision: number;
-  readonly events: readonly NewEvent[];
-  readonly proposed: readonly ClientNewEvent[];
-}
 
 /**
  * Only a new event tells the time: those of an earlier try or of another process were recorded before. Their position is

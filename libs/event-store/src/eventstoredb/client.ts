@@ -4,13 +4,13 @@
  * their meaning.
  */
 export interface EventStoreClient {
-  /** Appends at exactly that revision. Returns the stream's last revision. Gives up on the wire after `deadlineMs`. */
+  /** Appends at exactly that revision. Gives up on the wire after `deadlineMs`. */
   readonly append: (
     stream: string,
     expectedRevision: bigint | 'no_stream',
     events: readonly ClientNewEvent[],
     deadlineMs: number,
-  ) => Promise<bigint>;
+  ) => Promise<ClientAppended>;
   readonly readStream: (
     stream: string,
     fromRevision: bigint,
@@ -53,6 +53,12 @@ export interface ClientPage {
 export interface ClientPosition {
   readonly commit: bigint;
   readonly prepare: bigint;
+}
+
+/** The server's answer to an append: the last event's revision in its stream, and its position if the server tells it. */
+export interface ClientAppended {
+  readonly revision: bigint;
+  readonly position: ClientPosition | undefined;
 }
 
 /** An event on its way to the server. */

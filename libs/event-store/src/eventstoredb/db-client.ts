@@ -30,7 +30,7 @@ export const connectDbClient: ConnectClient = (url) => {
       );
       // Only with `throwOnAppendFailure=false` in the connection string.
       if (!result.success) throw conflictAt(result.nextExpectedRevision);
-      return result.nextExpectedRevision;
+      return { revision: result.nextExpectedRevision, position: result.position };
     },
     readStream: (stream, fromRevision, count, signal) =>
       collect(client.readStream(stream, { fromRevision, maxCount: count, requiresLeader: true }), signal),

@@ -65,7 +65,17 @@ const restore = 'restore the store from a backup';
 /** The last event of a stream that was deleted for good. Its revision is the largest 64-bit number. */
 const tombstoneType = '$streamDeleted';
 
-function toStored({ id, type, data, metadata, streamId, revision, created, ...event }: ClientEvent): StoredEvent {
+/** An event as the server has it. */
+export function toStored({
+  id,
+  type,
+  data,
+  metadata,
+  streamId,
+  revision,
+  created,
+  ...event
+}: ClientEvent): StoredEvent {
   return {
     eventId: id,
     type,

@@ -11,6 +11,7 @@ export type { RightsReport, RightTried } from './rights.js';
 export { RightsUnknownError } from './rights-calls.js';
 export type { ObjectStream, StreamSubscription, StreamSubscriptionParts } from './stream-subscription.js';
 export type {
+  ClientAppended,
   ClientEvent,
   ClientItem,
   ClientNewEvent,

@@ -50,7 +50,7 @@ export const connectKurrentDb: ConnectClient = (url) => {
         const result = await client.appendToStream(stream, proposed, { streamState, deadline, requiresLeader: true });
         // Only with `throwOnAppendFailure=false` in the connection string.
         if (!result.success) throw conflictAt(result.nextExpectedRevision);
-        return result.nextExpectedRevision;
+        return { revision: result.nextExpectedRevision, position: result.position };
       } catch (error) {
         throw error instanceof WrongExpectedVersionError
           ? Object.assign(error, { actualVersion: error.actualState })

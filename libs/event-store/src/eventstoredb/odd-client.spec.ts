@@ -11,7 +11,7 @@ import { openEventStoreDb } from './event-store-db.js';
 import { createStreamSubscription } from './stream-subscription.js';
 
 const quiet: EventStoreClient = {
-  append: () => Promise.resolve(0n),
+  append: () => Promise.resolve({ revision: 0n, position: undefined }),
   readStream: () => Promise.resolve([]),
   readLast: () => Promise.resolve([]),
   readAll: () => Promise.resolve({ events: [], isCut: false }),
@@ -41,7 +41,7 @@ async function withStore(client: Partial<EventStoreClient>, work: (store: EventS
 
 describe('an append to a server that answers oddly', () => {
   it('is refused when a deleted or truncated stream goes on counting where it was', () =>
-    withStore({ append: () => Promise.resolve(7n) }, async (store) => {
+    withStore({ append: () => Promise.resolve({ revision: 7n, position: undefined }) }, async (store) => {
       await expect(store.append(sampleStream(), noStream, sampleEvents(1))).rejects.toThrow(EventStoreDamagedError);
     }));
 

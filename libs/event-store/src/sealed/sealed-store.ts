@@ -24,7 +24,7 @@ import type { KeyObject } from 'node:crypto';
 import { createLruMap } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { EventStoreUnavailableError, KeysUnavailableError } from '../event-store.js';
-import type { AppendResult, EventStore, SoundReads } from '../event-store.js';
+import type { AppendOptions, AppendResult, EventStore, SoundReads } from '../event-store.js';
 import { storeOver } from '../store-over.js';
 import { closeBox, openBox } from './box.js';
 import type { FindKey, StoreKeys, SubjectKey } from './subject-keys.js';
@@ -69,11 +69,12 @@ export function createSealedStore<Store extends EventStore>(
     expectedRevision: number,
     events: readonly NewEvent[],
     parts: readonly Part[],
+    options: AppendOptions | undefined,
   ): Promise<AppendResult> => {
     const { tenant, subject } = await subjectIn(stream, events);
     const key = await currentKey(keys, tenant, subject);
     const sealed = parts.map((part) => sealEvent(part, stream, key));
-    const result = await store.append(stream, expectedRevision, sealed);
+    const result = await store.append(stream, expectedRevision, sealed, options);
     if (result.status !== 'committed') return result;
     try {
       const opened = await open(result.events);
@@ -85,12 +86,12 @@ export function createSealedStore<Store extends EventStore>(
     }
   };
   const sealed = storeOver(store, {
-    append: (stream, expectedRevision, events) => {
+    append: (stream, expectedRevision, events, options) => {
       const pointers = events.map(secretPointers);
-      if (pointers.every(({ length }) => length === 0)) return store.append(stream, expectedRevision, events);
+      if (pointers.every(({ length }) => length === 0)) return store.append(stream, expectedRevision, events, options);
       // Taken apart at once: a later change of the caller's objects has no effect.
       const parts = events.map((event, index) => partOf(event, pointers[index] ?? []));
-      const running = appendSealed(stream, expectedRevision, events, parts);
+      const running = appendSealed(stream, expectedRevision, events, parts, options);
       underWay.add(running);
       const forget = (): void => void underWay.delete(running);
       running.then(forget, forget);
