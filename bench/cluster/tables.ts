@@ -151,8 +151,8 @@ export function countsToGate(hops: Hops | undefined, cycles: ReadonlyMap<number,
     counts.push({
       name: `stream reads per cycle ${at}`,
       value: one.callsPerCycle.streamReads,
-      most: 2.4,
-      mostInSmoke: inFlight === 1 ? 3 : 5,
+      most: 1.4,
+      mostInSmoke: inFlight === 1 ? 2.5 : 2,
     });
     counts.push({ name: `tool calls per cycle ${at}`, value: one.toolCallsPerCycle, most: 1.05, mostInSmoke: 1.2 });
     // 5 a second of each group and partition at most; and members join and leave.

@@ -39,7 +39,7 @@ export { UnreadableStreamError } from './stream/unreadable-stream.js';
 export { isCovered } from './stops/coverage.js';
 export { createKnownStops } from './stops/known-stops.js';
 export type { KnownStops, KnownStopsPorts } from './stops/known-stops.js';
-export { createWriteSide, forgetStreams } from './write-side.js';
+export { createWriteSide, forgetStreams, learnCalls } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';
 export { withoutWrites, WouldWriteError } from './without-writes.js';
 export { mayDecide } from './people/may-decide.js';

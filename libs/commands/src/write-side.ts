@@ -1,3 +1,5 @@
+import { toolCallStream } from '@countersign/contracts';
+import type { LogEvent } from '@countersign/contracts';
 import { batchDecider, grantDecider, passkeyDecider, toolCallDecider } from '@countersign/domain';
 import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -78,6 +80,14 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
     ids,
     log,
   };
+}
+
+/**
+ * Learns of calls from the log that this process follows, so that a command on one needs no read first (ADR 121). Never from a message:
+ * what is learned is decided on.
+ */
+export function learnCalls({ handler }: CommandPorts, events: readonly LogEvent[]): void {
+  handler.learn(events.filter(({ stream }) => stream.startsWith(toolCallStream(''))));
 }
 
 /**

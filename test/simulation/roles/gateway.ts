@@ -1,5 +1,6 @@
 import { createGateway } from '@countersign/gateway';
 import type { Gateway, GatewayMetrics, IdempotencyStore, KnownRequest } from '@countersign/gateway';
+import { learnCalls } from '@countersign/commands';
 import type { CommandPorts } from '@countersign/commands';
 import { Registry } from 'prom-client';
 import type { Site } from '../world/cluster.ts';
@@ -44,6 +45,7 @@ export async function bootGateway(
   const { clock } = store;
   const views = await openViews(site, machine, store);
   opened.views = views;
+  views.readModel.onApplied(({ events }) => learnCalls(commands, events));
   const idempotency: IdempotencyStore = {
     find: (scope) => requests.get(scope),
     save: (request) => void requests.set(request.scope, request),

@@ -10,6 +10,7 @@ import {
   openGatewayFiles,
 } from '@countersign/gateway';
 import type { ErasurePorts, GatewayPorts, IdempotencyStore } from '@countersign/gateway';
+import { learnCalls } from '@countersign/commands';
 import { createBrokenChannelsCheck } from '@countersign/notifier';
 import { loadTools } from '@countersign/resolver';
 import { createHistory, loadConditions, observeClock, observeReloads, readOptionalPolicy } from '@countersign/shell';
@@ -58,6 +59,8 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
       history: createHistory(readModel, { clock: roleProcess.clock, waitMs: 250 }),
     };
     const commands = await openJudgingWriteSide(roleProcess, ledgerStore, policy, tools, judging);
+    // What this process approves, or lets workers claim, was mostly requested through another one.
+    onStop(readModel.onApplied(({ events }) => learnCalls(commands, events)));
     files = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     const { idempotency, sessions, close } = files;
     onStop(close);

@@ -11,10 +11,10 @@ export function createTracedStore<S extends EventStore>(
   tracing: Pick<Tracing, 'traceparent' | 'recorded'> | undefined,
 ): S {
   if (tracing === undefined) return store;
-  const append: EventStore['append'] = async (stream, expectedRevision, events) => {
+  const append: EventStore['append'] = async (stream, expectedRevision, events, options) => {
     const traceparent = tracing.traceparent();
     const traced = traceparent === undefined ? events : events.map((event) => withContext(event, traceparent));
-    const result = await store.append(stream, expectedRevision, traced);
+    const result = await store.append(stream, expectedRevision, traced, options);
     if (result.status === 'committed' && !isRepeat(traced, result.events)) tracing.recorded(traced);
     return result;
   };

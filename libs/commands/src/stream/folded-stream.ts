@@ -46,6 +46,11 @@ export interface FoldedStreams<State> {
   readonly refresh: (stream: string, known?: FoldedStream<State>) => Promise<FoldedStream<State>>;
   /** Folds events that follow, and keeps the result. */
   readonly extend: (stream: string, known: FoldedStream<State>, events: readonly LogEvent[]) => FoldedStream<State>;
+  /**
+   * Folds an event that a subscription of this process delivered. A stream is kept from its first event on; one that is not kept, or
+   * that lacks an event before this one, is read when it is needed.
+   */
+  readonly learn: (event: LogEvent) => void;
   readonly drop: (stream: string) => void;
   /** Drops every cached stream. Streams that were read before are not cached again. */
   readonly forget: () => void;
@@ -122,6 +127,10 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
     unread: () => ({ folded: nothing(), isFresh: false }),
     refresh,
     extend,
+    learn: (event) => {
+      const known = kept.get(event.stream) ?? (event.revision === 0 ? nothing() : undefined);
+      if (known?.revision === event.revision - 1) extend(event.stream, known, [event]);
+    },
     drop: kept.delete,
     forget: () => {
       generation += 1;

@@ -213,6 +213,58 @@ describe('handling a command', () => {
     expect(answers.map((one) => one.status === 'accepted' && one.repeated).toSorted()).toEqual([false, true]);
   });
 
+  describe('on a stream that it learned of from a subscription', () => {
+    const learned = async (count: number, of = count) => {
+      const log = createSimulatedLog();
+      for (let at = 0; at < of; at += 1)
+        await bench(log).handler.handleCommand('a', add(1, `by ${at}`), meta(`c${at}`));
+      const { handler, reads, store } = bench(log);
+      handler.learn((await store.readStream('a')).slice(0, count));
+      return { handler, reads, store };
+    };
+
+    it('needs no read, and knows the commands that others gave', async () => {
+      const { handler, reads } = await learned(2);
+      const answer = await handler.handleCommand('a', add(1), meta('new'));
+      expect(answer).toMatchObject({ status: 'accepted', revision: 2, state: { value: 3 } });
+      expect(reads).toEqual([]);
+      expect(await handler.handleCommand('a', add(1), meta('c1'))).toMatchObject({ repeated: true });
+    });
+
+    it('decides again after a conflict where it had not learned all: what is behind is never decided on', async () => {
+      const { handler, reads } = await learned(2, 3);
+      const decided: number[] = [];
+      const decide = (state: Count): ReturnType<typeof counter.decide> => {
+        decided.push(state.value);
+        return counter.decide({ by: 1, reason: 'late' }, state);
+      };
+      expect(await handler.handleCommand('a', decide, meta('new'))).toMatchObject({
+        status: 'refused',
+        state: { value: 3 },
+      });
+      expect(decided).toEqual([2, 3]);
+      expect(reads.length).toBeGreaterThan(0);
+    });
+
+    it('reads a stream of which it learned only later events, or with a gap', async () => {
+      for (const lacking of [0, 1]) {
+        const { store } = await learned(3);
+        const { handler, reads } = bench();
+        handler.learn((await store.readStream('a')).filter(({ revision }) => revision !== lacking));
+        await handler.handleCommand('a', add(1), meta('new'));
+        expect(reads).toEqual(lacking === 0 ? ['a@0'] : ['a@1', 'a@0']);
+      }
+    });
+
+    it('forgets what it learned when values were erased, and keeps no later part of it', async () => {
+      const { handler, reads, store } = await learned(1, 2);
+      handler.forget();
+      handler.learn(await store.readStream('a', 1));
+      await handler.handleCommand('a', add(1), meta('new'));
+      expect(reads).toEqual(['a@0']);
+    });
+  });
+
   it('returns a refusal, decided at once or later, and records nothing', async () => {
     const { handler, store } = bench();
     expect(await handler.handleCommand('a', add(4), meta())).toEqual({

@@ -1,4 +1,12 @@
-import type { CalledTool, EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } from '@countersign/contracts';
+import type {
+  CalledTool,
+  EventMetadata,
+  LedgerEvent,
+  LogEvent,
+  NewEvent,
+  RecordedEvent,
+  Refusal,
+} from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
 import type { RuleResult, Fold } from '@countersign/domain';
 import { EventStoreUnavailableError, noStream, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
@@ -87,6 +95,11 @@ export interface CommandHandler<State, Event> {
    * stream without events has lost them: most streams that are looked at are new.
    */
   readonly look: (stream: string) => Promise<FoldedStream<State>>;
+  /**
+   * Learns what a subscription of this process delivered, of streams of this kind, so that a command on them needs no read first. They
+   * may be older than the store's, as any cached stream.
+   */
+  readonly learn: (events: readonly LogEvent[]) => void;
   /** Drops every cached stream: values in them were erased from the log. */
   readonly forget: () => void;
 }
@@ -181,6 +194,9 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
     handleCommand: (stream, decide, meta) => inTurn(stream, () => handleCommand(stream, decide, meta)),
     load: async (stream) => assertReadable(await whole(stream, await look(stream))),
     look,
+    learn: (events) => {
+      events.forEach(streams.learn);
+    },
     forget: streams.forget,
   };
 }
