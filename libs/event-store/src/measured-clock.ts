@@ -28,8 +28,6 @@ export interface MeasuredClock extends StoreClock {
   readonly told: (answer: TimeAnswer) => boolean;
   /** The store has recorded a new event at `recordedAt`: more exact than what it tells, within the bounds of that. */
   readonly recorded: (recordedAt: number, asked: Asked) => void;
-  /** An event that was recorded now would tell something new: none did for a while, or the last one surprised. */
-  readonly isCurious: () => boolean;
   /** The store did not respond. */
   readonly away: () => void;
   /** The store is to be asked now. */
@@ -44,9 +42,6 @@ interface Bounds {
 
 /** A repeat of an append is answered with the time of the first one; so many in a row are no repeats. */
 const surprisesMax = 5;
-
-/** How often a recorded event is to tell the time. */
-const lessonMs = 1000;
 
 const notTold = 'the event store has not told its time yet';
 const otherTime =
@@ -65,8 +60,6 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
   let contradiction: Bounds | undefined;
   let isSurprised = false;
   let surprises = 0;
-  /** When a recorded event last told the time, by the monotonic clock. */
-  let learntAt = -Infinity;
   /** When the store's time was last not known, by that time; infinite until it is told. */
   let missedUntil = Infinity;
 
@@ -114,7 +107,6 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
     },
     recorded: (recordedAt, { sentAt, answeredAt }) => {
       if (known === undefined) return;
-      learntAt = answeredAt;
       // A recorded time is cut: by one of the vendor's clients to whole seconds.
       const cutMs = recordedAt % 1000 === 0 ? 1000 : 1;
       const both = overlap({ low: recordedAt - answeredAt, high: recordedAt + cutMs - sentAt }, known.bounds);
@@ -126,7 +118,6 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
       surprises = 0;
       known = { ...known, offset: nearest(both, known.offset) };
     },
-    isCurious: () => surprises > 0 || clock.monotonic() - learntAt >= lessonMs,
     away: () => {
       if (known !== undefined) missedUntil = Math.max(missedUntil, now());
     },

@@ -25,7 +25,7 @@ export interface AppendPorts extends RetryPorts {
   readonly prefixes: readonly string[];
   readonly writeOnly: boolean;
   /** Learns from what is recorded. */
-  readonly time: Pick<MeasuredClock, 'recorded' | 'isCurious' | 'now'>;
+  readonly time: Pick<MeasuredClock, 'recorded' | 'now' | 'monotonic'>;
 }
 
 /**

@@ -25,18 +25,25 @@ export interface TrustedAnswers {
   readonly compare: (position: ClientPosition | undefined, recorded: readonly LogEvent[]) => void;
 }
 
+/** How often one is read back nevertheless. */
+const lookAgainMs = 1000;
+
 /**
  * Nobody else has the ids of new events, so the server's answer to their first append says what is recorded. What is missing is the
  * time: it is that of the answer, so a limit that begins with such an event ends in this process a little late. Now and then one is read back nevertheless: its time corrects the clock,
  * and its position must be that of the answer. A server where it once was not is never trusted again.
  */
-export function createTrustedAnswers(time: Pick<MeasuredClock, 'isCurious' | 'now'>): TrustedAnswers {
+export function createTrustedAnswers(time: Pick<MeasuredClock, 'now' | 'monotonic'>): TrustedAnswers {
   /** Undefined: nothing was compared yet. */
   let tellsPositions: boolean | undefined;
+  let lookedAt = -Infinity;
   return {
     eventsOf: (proposal, position) => {
       if (!proposal.areNew || position === undefined || tellsPositions !== true) return undefined;
-      return time.isCurious() ? undefined : asFound(proposal, position, new Date(time.now()));
+      const at = time.monotonic();
+      if (at - lookedAt < lookAgainMs) return asFound(proposal, position, new Date(time.now()));
+      lookedAt = at;
+      return undefined;
     },
     compare: (position, recorded) => {
       const isTold = position !== undefined && toNumber(position.commit) === recorded.at(-1)?.position;
