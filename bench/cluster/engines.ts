@@ -27,6 +27,7 @@ export interface Engines {
 /** The calls of the event store, by kind. */
 export interface StoreCalls {
   readonly appends: number;
+  /** Reads of streams of calls. */
   readonly streamReads: number;
   readonly logReads: number;
 }
@@ -92,7 +93,8 @@ function countCalls(calls: readonly string[]): StoreCalls {
   for (const call of calls) {
     if (call === 'Streams/Append' || call === 'Streams/BatchAppend') appends += 1;
     else if (call === 'Streams/Read $all') logReads += 1;
-    else if (call.startsWith('Streams/Read ') && !call.endsWith(' subscription')) streamReads += 1;
+    // Other streams, such as that of stops, are read by the second and not by the call.
+    else if (call.startsWith('Streams/Read toolCall-') && !call.endsWith(' subscription')) streamReads += 1;
   }
   return { appends, streamReads, logReads };
 }

@@ -152,7 +152,7 @@ export function countsToGate(hops: Hops | undefined, cycles: ReadonlyMap<number,
       name: `stream reads per cycle ${at}`,
       value: one.callsPerCycle.streamReads,
       most: 1.4,
-      mostInSmoke: inFlight === 1 ? 2.5 : 2,
+      mostInSmoke: 2.5,
     });
     counts.push({ name: `tool calls per cycle ${at}`, value: one.toolCallsPerCycle, most: 1.05, mostInSmoke: 1.2 });
     // 5 a second of each group and partition at most; and members join and leave.
