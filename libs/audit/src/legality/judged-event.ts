@@ -36,6 +36,7 @@ export type LegalityRule =
   | 'outcome'
   | 'batch'
   | 'turn'
+  | 'stop'
   | 'grant'
   | 'policy'
   | 'passkey'

@@ -13,6 +13,7 @@ import { createQueues } from './queues.js';
 import { createRuns } from './runs.js';
 import { createSilences } from './silence.js';
 import { createSteps } from './steps.js';
+import { createStops } from './stops.js';
 import { judgeStatedTime } from './stated-times.js';
 import { judgeRemembered } from './remembered.js';
 import { judgeReveal } from '../rights/judge-reveal.js';
@@ -55,6 +56,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const queues = createQueues(scope.isWhole);
   const steps = createSteps(streams, policies, scope.isWhole);
   const runs = createRuns(streams);
+  const stops = createStops(streams);
   /** The records take a legal event, whose verdict, turn and silence were compared with what they had before. */
   const takeLegal = (event: JudgedEvent, before: StreamState | undefined, after: StreamState): Judgement => {
     const isOfCall = before?.kind === 'call';
@@ -67,8 +69,15 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       judgeReveal(event, before, rights),
       judgeRemembered(event, streams, scope.isWhole),
     ];
-    const words = [...ofCall, ...others, ...ofPeople, steps.judge(event, before, after), runs.judge(event, before)];
-    for (const record of [rights, policies, silences]) record.take(event);
+    const words = [
+      ...ofCall,
+      ...others,
+      ...ofPeople,
+      steps.judge(event, before, after),
+      runs.judge(event, before),
+      stops.judge(event, before),
+    ];
+    for (const record of [rights, policies, silences, stops]) record.take(event);
     if (after.kind === 'call') queues.take(after);
     runs.take(event, before);
     return {
@@ -113,7 +122,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
     setAside: (event) => {
       const misplaced = misplacedIn(streams.get(event.stream), event);
       streams.set(event.stream, { next: event.revision + 1, state: { kind: 'set-aside' } });
-      for (const record of [rights, policies, places]) record.lose(event);
+      for (const record of [rights, policies, places, stops]) record.lose(event);
       queues.lose(event.stream);
       return { illegal: misplaced, unproven: [] };
     },

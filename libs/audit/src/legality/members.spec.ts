@@ -77,8 +77,8 @@ const judged: Readonly<Record<string, string>> = {
   SignedIn: `processId principal ${credential}`,
   SignInRefused: 'processId',
   AuditRead: `processId principal ${credential}`,
-  StopDeclared: `declaredBy declaredAt ${credential}`,
-  StopLifted: `liftedBy liftedAt ${credential}`,
+  StopDeclared: `stopId scope declaredBy declaredAt ${credential}`,
+  StopLifted: `stopId liftedBy liftedAt ${credential}`,
 };
 
 it.each(Object.entries(eventSchemas))(
