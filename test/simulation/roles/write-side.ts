@@ -1,4 +1,4 @@
-import { createArgumentSchemas, createCommandHandler } from '@countersign/commands';
+import { createArgumentSchemas, createCommandHandler, createKnownStops } from '@countersign/commands';
 import type { CommandPorts, GrantIndex, WriteSidePorts } from '@countersign/commands';
 import { celEngine } from '@countersign/cel';
 import { createConditions, createLivePolicies, recordedCall } from '@countersign/policy';
@@ -70,6 +70,7 @@ export function createWriteSide(
   const commands: CommandPorts = {
     passkeys: { handler: passkeys, log: store, signCounts: new Map() },
     ...{ handler, batches, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
+    stops: createKnownStops({ store, clock, ids }),
     policies: policiesWithout(world.without, policies),
     people: peopleWithout(world.without, peopleOf(site.departure, store.clock)),
     asking: asked.asking,
