@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { startCommand } from './start.js';
 
 /** Commands of the audit; and durations, which are read by commands whose libraries have the contracts anyway. */
-const loadedWhenTheyRun = /^(?:audit|bundle|sqlite|verifier)\/|^commands\/audit|^(?:duration|lease)-option/;
+const loadedWhenTheyRun = /^(?:audit|backup|bundle|sqlite|verifier)\/|^commands\/audit|^(?:duration|lease)-option/;
 
 describe('countersign start', () => {
   it('knows its roles', async () => {
@@ -32,6 +32,7 @@ describe('countersign start', () => {
       'audit/judge-timestamps.ts',
       'commands/acp.ts',
       'commands/audit-cut.ts',
+      'commands/backup.ts',
       'commands/channels.ts',
       'commands/conformance.ts',
       'commands/dead-letters.ts',
@@ -46,6 +47,7 @@ describe('countersign start', () => {
       'commands/policy.ts',
       'commands/projector.ts',
       'commands/respond-to-many.ts',
+      'commands/restore.ts',
       'commands/store.ts',
       'commands/topics.ts',
       'json-input.ts',

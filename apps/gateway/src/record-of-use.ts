@@ -79,7 +79,8 @@ export function createRecordOfUse(system: Pick<SystemLog, 'note' | 'record' | 'r
       if (tenant !== processTenant) return;
       const { lostEnd } = await system.recorded(tenant);
       if (lostEnd === undefined) return;
-      const data = { ...lostEnd, by: principal, reason, acceptedAt: time(), ...proofOf(actor) };
+      const { from, to } = lostEnd;
+      const data = { from, to, by: principal, reason, acceptedAt: time(), ...proofOf(actor) };
       await system.record(tenant, { type: 'LogEndAccepted', data });
     },
     close: () => {

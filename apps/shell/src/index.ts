@@ -74,6 +74,8 @@ export {
 } from './record/configuration.js';
 export type { ConfiguredPart } from './record/configuration.js';
 export type { AcceptedEnd } from './record/start.js';
+export { forgetRestored, readRestored, recordRestored, restoredFile, restoredWords } from './record/restored.js';
+export type { RestoredBackup } from './record/restored.js';
 export { createLogEndCheck, noteAcceptedEnd, noteStart, recordAcceptedEnd, recordLogKey } from './record/start.js';
 export { openSystemLog, processTenant } from './record/system-log.js';
 export type { SystemEventBody, SystemLog, SystemLogPorts } from './record/system-log.js';

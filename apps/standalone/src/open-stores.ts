@@ -32,6 +32,7 @@ import {
   recordConfiguration,
 } from '@countersign/shell';
 import type { AcceptedEnd, ReloadedFile, RuntimePorts, SystemLog } from '@countersign/shell';
+import { beginRestore } from './after-restore.js';
 import type { StandaloneConfig, StandalonePorts } from './config.js';
 import { checkKnownPositions } from './log-end.js';
 import { openVault } from './vault.js';
@@ -105,6 +106,7 @@ export async function openStores(
       end,
       checkpoint: readNewestCheckpoint(config.dataFolder, processTenant),
     };
+    const restore = await beginRestore(config.dataFolder, end, system, log);
     await noteAcceptedEnd(system, accepted, log);
     const record = async (content: PolicyContent | null): Promise<void> => {
       await recordPolicy(store, content, timeOf(clock), { accepted: config.acceptedPolicy });
@@ -132,6 +134,7 @@ export async function openStores(
       store,
       policies,
       forbidding,
+      isRestored: system.isRestored,
       shadow,
       people,
       grants: { index: readModel.grants, conditions: loadConditions },
@@ -140,6 +143,7 @@ export async function openStores(
       ids,
       log,
     });
+    await restore.settle(commands, readModel, store);
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);
@@ -152,7 +156,7 @@ export async function openStores(
       commands,
       tools,
       bus,
-      acceptedEnd: config.acceptedLogEnd === end ? accepted : undefined,
+      acceptedEnd: [config.acceptedLogEnd, restore.end].includes(end) ? accepted : undefined,
       system,
       followed,
       close,

@@ -8,6 +8,8 @@ export { endRun } from './people/end-run.js';
 export { closeBatch } from './batch.js';
 export { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';
 export { fireDue } from './fire-due.js';
+export { restoreCall, restoreGrant } from './restore-calls.js';
+export type { RestoredLog } from './restore-calls.js';
 export { takeTurn } from './take-turn.js';
 export type { SeenTurn } from './take-turn.js';
 export { confirmGrant, createGrant, noSuchGrant, respondAndRemember, revokeGrant } from './grants/grants.js';

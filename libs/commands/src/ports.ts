@@ -112,6 +112,11 @@ export interface CommandPorts {
   readonly alterRule?: <Command extends ToolCallCommand>(rule: Rule<Command>) => Rule<Command>;
   readonly decideBatch?: Decider<BatchState, BatchCommand, BatchEvent>['decide'];
   readonly decideGrant?: Decider<GrantState, GrantCommand, GrantEvent>['decide'];
+  /**
+   * True until a person knows that the log was restored from a backup: what was requested after it is unknown, so people are asked
+   * about each call that a rule would allow. Default: it was not.
+   */
+  readonly isRestored?: (() => boolean) | undefined;
   /** Without `missedSince` it missed no time. */
   readonly clock: Clock & Partial<Pick<StoreClock, 'missedSince'>>;
   readonly ids: Ids;

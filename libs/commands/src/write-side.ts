@@ -26,6 +26,8 @@ export interface WriteSidePorts {
   /** See {@link CommandPorts}. Default: none. */
   readonly shadow?: CommandPorts['shadow'];
   /** See {@link CommandPorts}. */
+  readonly isRestored?: CommandPorts['isRestored'];
+  /** See {@link CommandPorts}. */
   readonly people?: People | undefined;
   readonly tools: ServiceTools;
   /** Default: the process knows no history, and refuses questions under quotas. */
@@ -51,7 +53,7 @@ const grantCacheSize = 256;
  */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   const { store, policies = createPolicies([]), shadow, people, tools, grants, history, writeOnly = false } = ports;
-  const { ids, log, forbidding } = ports;
+  const { ids, log, forbidding, isRestored } = ports;
   const clock = createDecidingClock(store.clock);
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
@@ -70,6 +72,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
     policies,
     stops: createKnownStops({ store, clock, ids }),
     forbidding,
+    isRestored,
     shadow,
     people,
     tools,

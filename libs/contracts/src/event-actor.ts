@@ -46,6 +46,12 @@ const isNoAgent: Condition = {
 /** A person has said that they know of the loss. */
 const isKnown: Condition = { words: 'there is `by`', holds: ({ by }) => typeof by === 'string' };
 
+/** A person, and not the operator with a backup. */
+const isOfPerson: Condition = {
+  words: 'there is `principal`',
+  holds: ({ principal }) => typeof principal === 'string',
+};
+
 const service: ActorRule = { kind: 'service', id: "'countersign'" };
 const operator: ActorRule = { kind: 'operator', id: "'operator'" };
 const person = (id: string, onBehalfOf?: string): ActorRule => ({
@@ -116,7 +122,7 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   KeysRotated: [operator],
   LogKeyChanged: [operator],
   LogEndAccepted: [{ ...person('by'), when: isKnown }, operator],
-  LogRestored: [person('principal')],
+  LogRestored: [{ ...person('principal'), when: isOfPerson }, operator],
   SignedIn: [person('principal')],
   SignInRefused: [service],
   AuditRead: [person('principal')],

@@ -134,16 +134,21 @@ export const logEndAcceptedSchema = z.strictObject({
 
 /**
  * A person went on with a log that contradicts what was signed of it, as the next epoch: it was restored from a backup, say.
- * Recorded before that epoch begins.
+ * Recorded before that epoch begins. Without a person: the operator restored a backup (`countersign restore`). It is the first event
+ * after those of the backup then, in the log of each tenant, and nothing that was permitted before it runs without a new response.
  */
 export const logRestoredSchema = z.strictObject({
   ...process,
-  principal: z.string(),
+  /** The person who went on. Absent: the operator restored a backup. */
+  principal: z.exactOptional(z.string()),
   reason: z.string(),
   /** The newest checkpoint of the epoch before, a signed note; null: this installation knows none. */
   checkpoint: z.string().nullable(),
   /** How the log contradicts it, in words. */
   why: z.string(),
+  /** The last position that was known, and where the backup ended. Absent: a person went on. */
+  from: z.exactOptional(z.int().min(1)),
+  to: z.exactOptional(z.int().min(0)),
   restoredAt: timeSchema,
   ...proofShape,
 });

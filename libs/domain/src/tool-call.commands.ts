@@ -227,6 +227,8 @@ export interface RemindApprovers extends Timed {
 export interface LapseApproval extends Timed {
   readonly type: 'LapseApproval';
   readonly approvalId: string;
+  /** The log was restored from a backup, so that the right ends before its time. */
+  readonly isRestored?: true;
   /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }

@@ -191,19 +191,24 @@ function executeByOf({ permission, execution }: ToolCall): string | null {
 
 /** An approval is no stock: unused, it ends. An allowed call has no such end. */
 export function lapseApproval(command: LapseApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
-  const { approvalId, at, batch } = command;
+  const { approvalId, at, batch, isRestored } = command;
   if (state.status === 'unrequested' || currentApproval(state)?.approvalId !== approvalId) return notDue;
-  if (!hasCome(executeByOf(state), at)) return notDue;
+  const isUnused = state.permission.status === 'approved' && state.execution.status === 'none';
+  if (!hasCome(executeByOf(state), at) && !(isRestored === true && isUnused)) return notDue;
   return unlessBegun({ type: 'ApprovalLapsed', data: { approvalId, lapsedAt: toStored(at) } }, state, batch, at);
 }
 
 /** The lease is over without a report. Only an idempotent tool becomes claimable again. */
-export function lapseClaim({ attempt, at, abandoned }: LapseClaim, state: ToolCallState): RuleResult<ToolCallEvent> {
+export function lapseClaim(
+  { attempt, at, abandoned, isRestored }: LapseClaim,
+  state: ToolCallState,
+): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested' || state.execution.status !== 'claimed') return notDue;
   const { execution, request } = state;
-  const isOver = hasCome(execution.leaseUntil, at) || (abandoned !== undefined && !request.idempotent);
+  const isRepeatable = request.idempotent && isRestored !== true;
+  const isOver = hasCome(execution.leaseUntil, at) || (abandoned !== undefined && !isRepeatable);
   if (execution.attempt !== attempt || !isOver) return notDue;
-  if (request.idempotent) return accepted({ type: 'ExecutionLapsed', data: { attempt, lapsedAt: toStored(at) } });
+  if (isRepeatable) return accepted({ type: 'ExecutionLapsed', data: { attempt, lapsedAt: toStored(at) } });
   const reason = abandoned ?? `The lease of ${execution.resolverId} ended without a report.`;
   return accepted({ type: 'ExecutionOutcomeUnknown', data: { attempt, reason, unknownSince: toStored(at) } });
 }

@@ -36,7 +36,7 @@ export { createUnreadableWatch } from './unreadable-watch.js';
 export type { Forbidding, UnreadableWatch } from './unreadable-watch.js';
 export { findLostKeys, LostKeysError, refuseLostKeys } from './sealed/lost-keys.js';
 export type { LostKeys } from './sealed/lost-keys.js';
-export { copyLog, cutLog } from './embedded/cut-log.js';
+export { copyEvents, copyLog, cutLog } from './embedded/cut-log.js';
 export { lockFolder } from './embedded/folder-lock.js';
 export type { FolderLock } from './embedded/folder-lock.js';
 export type { CopyKeys } from './sealed/copy-keys.js';

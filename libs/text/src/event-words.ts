@@ -65,7 +65,9 @@ const common: EventWords = {
       : withWhy(`${read('by')} knows that the log lost its end after position ${read('to')}`, read('reason')),
   LogRestored: (read) =>
     withWhy(
-      `${read('principal')} went on with the log as the next epoch, although it contradicts what was signed`,
+      read('principal') === ''
+        ? `the operator restored a backup of the log that ends at position ${read('to')}`
+        : `${read('principal')} went on with the log as the next epoch, although it contradicts what was signed`,
       read('reason'),
     ),
   StopDeclared: (read) => withWhy(`${read('declaredBy')} stopped calls`, read('reason')),

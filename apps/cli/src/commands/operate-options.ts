@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import type { Runner } from '../runner.js';
 import type { DeadLettersOptions } from './dead-letters.js';
+import { addBackup } from './backup-options.js';
 import { addKeys } from './keys-options.js';
 import { addPolicy } from './policy-options.js';
 import { addStore } from './store-options.js';
@@ -20,6 +21,7 @@ export function addOperateCommands(program: Command, runner: Runner): void {
   addChannels(program, runner);
   addStore(program, runner);
   addKeys(program, runner);
+  addBackup(program, runner);
 }
 
 function addChannels(program: Command, runner: Runner): void {

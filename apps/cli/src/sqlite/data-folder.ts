@@ -22,6 +22,8 @@ export interface DataFolder extends LogSource {
   /** The events after a position. */
   readonly eventsAfter: (position: number) => Iterable<SourceEvent>;
   readonly keyChanges: (tenant: string) => readonly string[];
+  /** The hash of the chain at its end. */
+  readonly chain: Uint8Array;
   /** The last position that is known: that of the log, or a later one that was acknowledged. */
   readonly known: number;
   readonly timestamps: (tenant: string) => readonly KeptStamp[];
@@ -49,6 +51,7 @@ export function openDataFolder(folder: string): DataFolder {
     },
     tenants: () => tenantsOf(log, tree),
     total: head.position,
+    chain: head.chain,
     known: Math.max(head.position, head.acknowledged),
     checks: ['store'],
     keptNotes: (tenant) => (kept === undefined ? [] : notesOf(kept, tenant)),
@@ -59,6 +62,16 @@ export function openDataFolder(folder: string): DataFolder {
       for (const database of [log, kept, tree]) database?.close();
     },
   };
+}
+
+/** The checkpoints in a `checkpoints.db`: the newest of each epoch of a tenant. */
+export function notesIn(file: string, tenant: string): readonly string[] {
+  const kept = openReadOnly(file);
+  try {
+    return notesOf(kept, tenant);
+  } finally {
+    kept.close();
+  }
 }
 
 function optional(file: string): DatabaseSync | undefined {

@@ -18,7 +18,9 @@ export interface Recorded {
   /** The digest of the root key at the last start. */
   readonly rootKey: string | undefined;
   /** The lost end of the log, until a person acknowledges it; otherwise undefined. */
-  readonly lostEnd: { readonly from: number; readonly to: number } | undefined;
+  readonly lostEnd: { readonly from: number; readonly to: number; readonly isRestored?: true } | undefined;
+  /** Where the backup ended that this log was restored from; undefined: it was not restored. */
+  readonly restoredTo: number | undefined;
   /** The checkpoint that the log contradicted when its end was accepted last; undefined: none was named. */
   readonly contradicted: { readonly checkpoint: string; readonly revision: number } | undefined;
   /** The change of the log key that was recorded last. */
@@ -34,6 +36,7 @@ export const nothingRecorded: Recorded = {
   digests: new Map(),
   rootKey: undefined,
   lostEnd: undefined,
+  restoredTo: undefined,
   contradicted: undefined,
   logKey: undefined,
 };
@@ -66,13 +69,14 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
       return { ...before, revision, rootKey: event.data.files['rootKey'] ?? before.rootKey };
     case 'LogEndAccepted':
       return { ...before, revision, ...ofAcceptedEnd(event.data, revision) };
+    case 'LogRestored':
+      return { ...before, revision, ...ofRestore(event.data, revision) };
     case 'LogKeyChanged': {
       const { processId, changedAt, ...keys } = event.data;
       return { ...before, revision, logKey: { keys, revision } };
     }
     case 'ConfigurationRefused':
     case 'KeysRotated':
-    case 'LogRestored':
     case 'SignedIn':
     case 'SignInRefused':
     case 'AuditRead':
@@ -80,6 +84,12 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
     case 'StopLifted':
       return { ...before, revision };
   }
+}
+
+function ofRestore({ from, to, checkpoint }: SystemEventData<'LogRestored'>, revision: number): Partial<Recorded> {
+  if (from === undefined || to === undefined) return {};
+  const lostEnd = { from, to, isRestored: true } as const;
+  return { lostEnd, restoredTo: to, ...(checkpoint !== null && { contradicted: { checkpoint, revision } }) };
 }
 
 function ofAcceptedEnd(

@@ -88,14 +88,21 @@ export function createLogEndCheck(system: Pick<SystemLog, 'recorded'>): Readines
     check: async () => {
       const { lostEnd } = await system.recorded(processTenant);
       if (lostEnd === undefined) return { status: 'ok' };
-      const { from, to } = lostEnd;
+      const { from, to, isRestored } = lostEnd;
       const missing =
-        from > to
-          ? `the events after position ${String(to)} up to ${String(from)} are missing`
-          : `the log, which ended at position ${String(to)}, contradicts what was signed of it`;
+        isRestored === true
+          ? restoredNote(from, to)
+          : from > to
+            ? `the events after position ${String(to)} up to ${String(from)} are missing`
+            : `the log, which ended at position ${String(to)}, contradicts what was signed of it`;
       return { status: 'ok', note: `${missing}: ${lostEndRemedy}` };
     },
   };
+}
+
+function restoredNote(from: number, to: number): string {
+  const lost = from > to ? `, and the events up to ${String(from)} are missing` : '';
+  return `the log was restored from a backup that ends at position ${String(to)}${lost}. People are asked about every new call until a person says that they know`;
 }
 
 async function recordOrNote(system: SystemLog, event: () => SystemEventBody): Promise<void> {

@@ -28,6 +28,8 @@ export interface SystemLog {
   readonly isOwnStart: (eventId: string) => boolean;
   /** The store's time, as it is recorded. @throws EventStoreUnavailableError while it is not known. */
   readonly now: () => string;
+  /** True from a restore of a backup until a person says that they know, as far as the state of the process is loaded. */
+  readonly isRestored: () => boolean;
   /** What this process recorded last about a tenant. @throws as the store. */
   readonly recorded: (tenant: string) => Promise<Recorded>;
   /** Resolves when the event is recorded. @throws EventStoreUnavailableError, OutcomeUnknownError. */
@@ -60,9 +62,14 @@ export function openSystemLog({ store, folder, clock, ids, log }: SystemLogPorts
   const inTurn = createKeyedQueue();
   /** Of the start alone: it is once in the life of a process. */
   const starts = new Set<string>();
+  let isRestored = false;
+  const know = (tenant: string, state: Recorded): void => {
+    states.set(tenant, state);
+    if (tenant === processTenant) isRestored = state.lostEnd?.isRestored === true;
+  };
   const load = async (tenant: string): Promise<Recorded> => {
     const known = states.get(tenant) ?? foldRecorded(await store.readStream(systemStream(tenant, processId)));
-    states.set(tenant, known);
+    know(tenant, known);
     return known;
   };
   const append = async (tenant: string, { type, data }: SystemEventBody): Promise<void> => {
@@ -76,7 +83,7 @@ export function openSystemLog({ store, folder, clock, ids, log }: SystemLogPorts
       const ports = { store, clock, ids };
       const result = await appendUntilKnown(ports, systemStream(tenant, processId), before.revision, [event]);
       if (result.status === 'conflict') continue;
-      states.set(tenant, afterEvent(before, { ...(event as SystemEvent), revision: result.revision }));
+      know(tenant, afterEvent(before, { ...(event as SystemEvent), revision: result.revision }));
       return;
     }
   };
@@ -87,6 +94,7 @@ export function openSystemLog({ store, folder, clock, ids, log }: SystemLogPorts
     tenants,
     isOwnStart: (eventId) => starts.has(eventId),
     now: () => new Date(deciding.now()).toISOString(),
+    isRestored: () => isRestored,
     recorded: (tenant) => inTurn(tenant, () => load(tenant)),
     record,
     note: notes.add,

@@ -241,7 +241,9 @@ function notToLapse(event: JudgedEvent, call: CallState): Illegal | undefined {
   if (approval?.approvalId !== approvalId) return illegal('approval', `${approvalId} is not the latest approval`);
   const isUnused = permission === 'approved' && execution.status === 'none';
   if (!isUnused) return illegal('claim', 'no approval waits for its claim');
-  return hasBecomeDue(executeBy, lapsedAt, event, call)
+  // What was approved before a backup was restored may have run since.
+  const isOfBackup = event.restoredAt !== undefined && (call.recordedAt ?? '') <= event.restoredAt;
+  return isOfBackup || hasBecomeDue(executeBy, lapsedAt, event, call)
     ? undefined
     : illegal('deadline', 'the right to run had not ended');
 }

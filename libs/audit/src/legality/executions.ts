@@ -157,7 +157,9 @@ export function loseOutcome(event: JudgedEvent, call: CallState): Next {
   const { attempt } = event.data as EventData<'ExecutionOutcomeUnknown'>;
   const { execution, request } = call;
   if (execution.status !== 'claimed' || execution.attempt !== attempt) return illegal('lease', 'no such claim is open');
-  if (request.idempotent) return illegal('lease', 'the tool is idempotent: its claim lapses');
+  // In a restored log it is unknown how often the call ran.
+  if (request.idempotent && event.restoredAt === undefined)
+    return illegal('lease', 'the tool is idempotent: its claim lapses');
   return executing(call, { status: 'unknown' });
 }
 

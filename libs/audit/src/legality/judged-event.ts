@@ -9,6 +9,8 @@ export interface JudgedEvent extends Pick<RecordedEvent, 'eventId' | 'stream' | 
   readonly recordedAt: string;
   readonly data: unknown;
   readonly writtenAs: number;
+  /** When the operator restored a backup of the log last, before this event. Absent: never. */
+  readonly restoredAt?: string;
 }
 
 /** A rule that an event breaks. `rule` is a stable name; `detail` is a sentence. */

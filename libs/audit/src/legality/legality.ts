@@ -52,6 +52,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const silences = createSilences();
   const places = createPlaces(streams, scope.isWhole);
   let [newest, tenant] = [1, ''];
+  const restores = createRestores();
   const isSetBack = createSetBack();
   const queues = createQueues(scope.isWhole);
   const steps = createSteps(streams, policies, scope.isWhole);
@@ -91,7 +92,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       const known = streams.get(event.stream);
       const misplaced = misplacedIn(known, event);
       const before = known?.state;
-      const { next, unproven } = judged(event, known, streams);
+      const { next, unproven } = judged(restores(event), known, streams);
       const broken = isIllegal(next) ? [next] : [];
       const after = isIllegal(next) ? undefined : steps.placed(event, before, places.placed(event, next));
       const state = after ?? before;
@@ -134,6 +135,17 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
 /** Every event from the first one on, and no policy besides them. */
 const wholeLog: LogScope = { policies: [], isWhole: true };
 const nothing: Judgement = { illegal: [], unproven: [] };
+
+/** Adds to each event when the operator restored a backup before it. Where a person went on, nothing ends. */
+function createRestores(): (event: JudgedEvent) => JudgedEvent {
+  let restoredAt: string | undefined;
+  return (event) => {
+    const seen = restoredAt === undefined ? event : { ...event, restoredAt };
+    const isOfBackup = event.type === 'LogRestored' && (event.data as { readonly to?: number }).to !== undefined;
+    if (isOfBackup) restoredAt = event.recordedAt;
+    return seen;
+  };
+}
 
 /** Attack: a change of rights is recorded with a time far ahead, so that what it ended counts until then. */
 function createSetBack(): (event: Pick<JudgedEvent, 'recordedAt'>) => boolean {

@@ -73,7 +73,7 @@ const judged: Readonly<Record<string, string>> = {
   KeysRotated: 'processId',
   LogKeyChanged: 'processId before after mlDsa',
   LogEndAccepted: `processId checkpoint by acceptedAt ${credential}`,
-  LogRestored: `processId principal checkpoint restoredAt ${credential}`,
+  LogRestored: `processId principal checkpoint to restoredAt ${credential}`,
   SignedIn: `processId principal ${credential}`,
   SignInRefused: 'processId',
   AuditRead: `processId principal ${credential}`,

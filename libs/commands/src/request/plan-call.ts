@@ -34,7 +34,7 @@ export function planCall(
   if (call === undefined) throw new Error('a request must have each call that is planned');
   const tool = ports.tools.find(actor.tenant, call.toolName);
   const check = step.checked[index]?.check;
-  const facts = factsOf(call, tool);
+  const facts = { ...factsOf(call, tool), ...askedAfterRestore(ports, state) };
   const toolSchemaHash = facts.toolSchema === null ? null : jcsDigest(facts.toolSchema);
   const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
   const { toolCallId, toolName } = call;
@@ -57,6 +57,14 @@ export function planCall(
   const serviceTool = tool === undefined ? null : { asksForApproval: call.needsApproval === true };
   const plan = { callId: proposal.callId, state, proposal, serviceTool, policyCall };
   return state.status === 'recorded' ? { ...plan, proposal: onRecorded(plan, state) } : plan;
+}
+
+/** It may repeat a call that ran after the backup: then the log that would recognise it is lost. */
+function askedAfterRestore(
+  ports: CommandPorts,
+  state: ToolCallState,
+): Pick<ToolCallProposal, 'needsApproval'> | object {
+  return state.status === 'unrequested' && ports.isRestored?.() === true ? { needsApproval: true } : {};
 }
 
 /** What the check of the arguments found. Part of the facts of the tool is the schema, which may be too large to record. */

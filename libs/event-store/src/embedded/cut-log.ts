@@ -11,10 +11,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { EventStoreDamagedError } from '../event-store.js';
 import { openDatabase, openFile } from './database.js';
 import { sizeOf } from './log-end.js';
 import { createLogFile } from './log-file.js';
+import { isSameDigest } from './stored-event.js';
 
 const pageSize = 1000;
 
@@ -41,7 +43,7 @@ export function cutLog(folder: string, position: number): void {
   // The old write-ahead log beside the new file would change its pages.
   moveWal(file);
   for (const end of ['', '-wal', '-shm']) rmSync(`${part}${end}`, { force: true });
-  writePart(file, part, position);
+  copyEvents(file, part, position);
   // Another user, such as root, may run this.
   const { uid, gid } = statSync(file);
   chownSync(part, uid, gid);
@@ -64,8 +66,13 @@ function moveWal(file: string): void {
 
 type Row = readonly [position: number, stream: number, ...(string | number | Uint8Array)[]];
 
-function writePart(file: string, target: string, position: number): void {
-  const from = new DatabaseSync(file, { readOnly: true });
+/**
+ * Copies the events of a log up to a position into another file, from the last event that this has on, also while a server writes
+ * to the log: events never change. The copy is no longer marked as in use.
+ * @throws EventStoreDamagedError when the file has other events than the log, or the log lacks some.
+ */
+export function copyEvents(file: string, target: string, position: number): void {
+  const from = openToRead(file);
   const { database: to } = openDatabase(target);
   try {
     const into = createLogFile(to);
@@ -74,7 +81,10 @@ function writePart(file: string, target: string, position: number): void {
     const nameOf = from.prepare('SELECT name FROM streams WHERE id = ?');
     const streams = to.prepare('INSERT OR IGNORE INTO streams (id, name) VALUES (?, ?)');
     const events = to.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
-    for (let after = 0; after < position; after += pageSize) {
+    const done = into.lastPosition();
+    if (done > position || !isSameChain(into.chainAt(done), chainIn(from, done)))
+      throw new EventStoreDamagedError(`${target} has other events than ${file}`);
+    for (let after = done; after < position; after += pageSize) {
       into.begin();
       const rows = page.iterate(after, Math.min(after + pageSize, position)) as Iterable<unknown> as Iterable<Row>;
       for (const row of rows) {
@@ -86,11 +96,29 @@ function writePart(file: string, target: string, position: number): void {
     }
     const chain = into.chainAt(position);
     if (chain !== undefined) into.setHead({ position, chain });
+    else if (position > 0) throw new EventStoreDamagedError(`${file} has no event at position ${String(position)}`);
   } finally {
     // The last connection moves the write-ahead log into the file.
     to.close();
     from.close();
   }
+}
+
+/** Without a write-ahead log nothing writes the file, and SQLite makes none: a backup may be on a read-only disk. */
+function openToRead(file: string): DatabaseSync {
+  const url = pathToFileURL(file);
+  url.searchParams.set('mode', 'ro');
+  if (sizeOf(`${file}-wal`) === 0) url.searchParams.set('immutable', '1');
+  return new DatabaseSync(url, { readOnly: true });
+}
+
+function chainIn(log: DatabaseSync, position: number): Uint8Array | undefined {
+  const chain = log.prepare('SELECT chain FROM events WHERE position = ?').get(position)?.['chain'];
+  return chain instanceof Uint8Array ? chain : undefined;
+}
+
+function isSameChain(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : isSameDigest(one, other);
 }
 
 function sync(path: string): void {

@@ -31,7 +31,7 @@ const walBytesMin = 32 + 24;
 export function checkLogEnd({ file, head, acknowledged, isMarkedInUse, walBytes, acceptedEnd }: LogEnd): void {
   if (acceptedEnd === head) return;
   const remedy =
-    `put back events.db and events.db-wal together, or restore the folder from a backup. To go on without the missing ` +
+    `put back events.db and events.db-wal together, or restore the folder from a backup (countersign restore, also of a copy by sqlite3 .backup). To go on without the missing ` +
     `events, start once with COUNTERSIGN_ACCEPT_LOG_END=${head}`;
   if (acknowledged !== undefined && acknowledged > head) {
     throw new EventStoreDamagedError(
