@@ -23,6 +23,8 @@ export interface RequestFacts extends DigestFacts {
   readonly batchCallIds: readonly string[];
   /** The call inside which it runs; null: none. */
   readonly parent: string | null;
+  /** The digest of the calls around it, as its request names them. */
+  readonly chainDigest: string;
   /** The worker wants people asked. */
   readonly needsApproval: boolean;
   readonly clientExecuted: boolean;

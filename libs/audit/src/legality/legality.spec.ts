@@ -53,18 +53,13 @@ const escalated = story().policy().request().ask({}, upward).about('ApprovalEsca
 const approving = { resolution: 'approved', respondedAt: minute(2), executeBy: minute(12) };
 const granted = story().policy().grant('GrantCreated');
 const edited = asked.edit('alice', { amount: 1 });
+const editOf = (amount: number, change: Partial<Requirement>, expiresAt: string | null) => ({
+  ...{ type: 'edit', arguments: { amount }, sensitive: [], salt, verdict: verdict('require') },
+  ...{ requirement: { ...requirement, ...change }, clock: { expiresAt } },
+});
 /** Asked about an edit by the rule of the request and by that of the edit. */
-const askedByTwo = (change: Partial<Requirement>): Story =>
-  asked.edit(
-    'alice',
-    { amount: 1 },
-    {
-      decision: {
-        ...{ type: 'edit', arguments: { amount: 1 }, sensitive: [], salt, verdict: verdict('require') },
-        ...{ requirement: { ...requirement, ...change }, clock: { expiresAt: minute(11) } },
-      },
-    },
-  );
+const askedByTwo = (change: Partial<Requirement>, expiresAt: string | null = minute(11)): Story =>
+  asked.edit('alice', { amount: 1 }, { decision: editOf(1, change, expiresAt) });
 const ofStage = (groups: string[], deny: number) => ({ mode: 'quorum' as const, approve: 2, deny, groups });
 const askedTwice = askedByTwo({ stages: [ofStage(['ops', 'sales'], 1), ofStage(['ops'], 1)] });
 const askedOfTwoDenials = askedByTwo({ stages: [ofStage(['ops', 'sales'], 2)] });
@@ -108,6 +103,14 @@ const legal: readonly (readonly [name: string, log: Story])[] = [
   ['two people approve, and a worker runs the call', claimed.report()],
   ['one of two people denies', asked.respond('alice', { decision: { type: 'deny' }, resolution: 'denied' })],
   ['one denial of two that a rule needs, which may be the rule that counts it', denied(askedOfTwoDenials)],
+  [
+    'an edit of an edit keeps the deadline of its rule',
+    askedByTwo({}).edit(
+      'bob',
+      { amount: 2 },
+      { proposal: 3, respondedAt: minute(2), decision: editOf(2, {}, minute(11)) },
+    ),
+  ],
   ['an edit ends the vote before it', asked.respond('bob').edit('alice', { amount: 1 })],
   [
     'two people approve an edit, which runs',
@@ -336,6 +339,17 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
           clock: null,
         },
       },
+    ),
+  ],
+  ['an edit without a deadline, where its rule has one', 'deadline', askedByTwo({}, null)],
+  ['an edit that waits longer than its rule says', 'deadline', askedByTwo({}, minute(60))],
+  [
+    'an edit by which what waits gets more time',
+    'deadline',
+    askedByTwo({}).edit(
+      'bob',
+      { amount: 2 },
+      { proposal: 3, respondedAt: minute(2), decision: editOf(2, {}, minute(12)) },
     ),
   ],
   ['a response after the deadline', 'deadline', asked.respond('alice', { respondedAt: minute(10) })],
@@ -725,12 +739,18 @@ describe('a request inside another call', () => {
     requestedBy: 'agent',
     onBehalfOf: 'alice',
   };
-  const inside = (told: Story, change: object): Story =>
+  const inside = (told: Story, change: object, ...around: readonly object[]): Story =>
     told.append(
       `toolCall-${innerId}`,
       'ToolCallRequested',
       {
-        ...{ ...data, onBehalfOf: undefined, toolCallId: 'inner', callId: innerId, chain: [{ ...link, ...change }] },
+        ...{
+          ...data,
+          onBehalfOf: undefined,
+          toolCallId: 'inner',
+          callId: innerId,
+          chain: [...around, { ...link, ...change }],
+        },
         actionDigest: digestOfAction(facts, args, salt),
       },
       { callId: innerId },
@@ -745,13 +765,14 @@ describe('a request inside another call', () => {
     expect(judged(inside(outer, {}))).toMatchObject({ illegal: [], unproven: ['unrecorded-rights'] });
   });
 
-  it.each([
+  it.each<readonly [string, object, ...object[]]>([
     ['another requester', { requestedBy: 'other' }],
     ['another tool', { toolName: 'read' }],
     ['nobody for whom it acts', { onBehalfOf: undefined }],
     ['another person for whom it acts', { onBehalfOf: 'bob' }],
-  ])('is found where it names %s', (_, change) => {
-    expect(judged(inside(outer, change))?.illegal).toMatchObject([{ rule: 'request' }]);
+    ['a call around that one, which there is not', {}, { ...link, callId: 'tc_other' }],
+  ])('is found where it names %s', (_, change, ...around) => {
+    expect(judged(inside(outer, change, ...around))?.illegal).toMatchObject([{ rule: 'request' }]);
   });
 
   it('is unproven where the call around it was not shown', () => {

@@ -1,5 +1,6 @@
 import type { EventData } from '@countersign/contracts';
 import type { RequestFacts } from './call-state.js';
+import { digestOf } from './digests.js';
 import { illegal } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
 import type { KnownStreams } from './streams.js';
@@ -20,8 +21,9 @@ export function judgeNesting(
   if (outer?.kind !== 'call') return { broken: undefined, unproven: ['outer-call'] };
   const isSame = named.every((name) => link[name] === outer.request[name]);
   const isWhole = outer.request.requesters.every((name) => requesters.includes(name));
+  const isChain = digestOf(chain.slice(0, -1)) === outer.request.chainDigest;
   const broken = illegal('request', `it does not name the call ${link.callId} around it as it was requested`);
-  return { broken: isSame && isWhole ? undefined : broken, unproven: [] };
+  return { broken: isSame && isWhole && isChain ? undefined : broken, unproven: [] };
 }
 
 const named = ['agentId', 'toolName', 'runId', 'requestedBy'] as const;

@@ -58,7 +58,7 @@ function notAsked(event: JudgedEvent, call: CallState): Illegal | undefined {
 }
 
 /** Business hours need a table of time zones, which the judge does not have: it cannot say more than that time passes. */
-function isDeadline(
+export function isDeadline(
   expiresAt: string | null,
   { businessHours }: Requirement,
   since: string,

@@ -66,6 +66,7 @@ function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
     shown: shownOfRequest(event, data),
     requesters: requestersOf(data),
     ...{ batchMode, batchCallIds, needsApproval: data.needsApproval, parent: data.chain?.at(-1)?.callId ?? null },
+    chainDigest: digestOf(data.chain ?? []),
     clientExecuted: data.clientExecuted,
     idempotent: data.idempotent,
     batchStream: isMember ? batchStreamOf({ tenant, requestedBy, callIds: batchCallIds }) : null,

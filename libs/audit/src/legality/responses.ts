@@ -1,6 +1,6 @@
 import { isBlank } from '@countersign/contracts';
 import type { ApprovalState, CallState, CountedVote } from './call-state.js';
-import { digestOfAction } from './digests.js';
+import { digestOf, digestOfAction } from './digests.js';
 import { illegal, isOfVersion1, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
 import { compared, folded, isFoldedVoice, isSameVoice, notCounted, peopleOf } from './names.js';
@@ -8,6 +8,7 @@ import { digestOfProposal, isProposalHidden, numberOf, proposalOf, strictest, wi
 import type { Response } from './proposal.js';
 import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openStage } from './seats.js';
 import { textDigest } from './shown-card.js';
+import { isDeadline } from './questions.js';
 import { judgeSignature } from './signatures.js';
 import type { KnownStreams } from './streams.js';
 import { hasBecomeDue, hasCome, isPastEnd, storedAfter } from './times.js';
@@ -157,6 +158,18 @@ const isNotBlocked: Rule = ({ response: { decision } }) =>
     ? illegal('verdict', 'the policy blocks the edited arguments')
     : undefined;
 
+/** Attack: an edit waits for its people longer than their rule says. What waits already keeps its deadline. */
+const isClocked: Rule = ({ event, response: { decision, respondedAt }, before }) => {
+  const required = decision.type === 'edit' && !isOfVersion1(event) ? decision.requirement : null;
+  if (decision.type !== 'edit' || required === null) return undefined;
+  const { requirements, expiresAt } = before.proposal;
+  const running = requirements.findIndex((one, index) => index > 0 && digestOf(one) === digestOf(required));
+  const said = decision.clock?.expiresAt ?? null;
+  const isRight =
+    running === -1 ? isDeadline(said, required, respondedAt, required.expiresInMs) : said === expiresAt[running];
+  return isRight ? undefined : illegal('deadline', 'the deadline of the edit is not the one of its requirement');
+};
+
 /** The votes bring the resolution that is recorded. With one stage they bring no other; with several their order matters. */
 const isResolved: Rule = ({ event, response: { resolution }, after }) => {
   // In version 1 an edit made one rule of two, which counted its denials itself.
@@ -186,7 +199,7 @@ const isExecutableUntil: Rule = ({ response: { resolution, respondedAt, executeB
 
 const personRules: readonly Rule[] = [
   ...[isOfCurrent, isOfAction, isInTime, isShown, isVoter, isSigned, isAssured, isNotRequester, isAllowed],
-  ...[endsVotes, isFirstVote, isNotBlocked, isResolved, isExecutableUntil],
+  ...[endsVotes, isFirstVote, isNotBlocked, isClocked, isResolved, isExecutableUntil],
 ];
 
 /** Silence approves the untouched first round of a request below high risk, after its deadline, where the policy says so. */

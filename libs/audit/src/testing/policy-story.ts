@@ -86,7 +86,7 @@ export function edited(
 ): Story {
   const decision = {
     ...{ type: 'edit', arguments: { amount: 1 }, sensitive: [], salt, verdict: cite(ruleId) },
-    ...{ requirement, clock: requirement === null ? null : deadline },
+    ...{ requirement, clock: requirement === null ? null : { expiresAt: minute(61) } },
   };
   return asked(log, 'risky', twoOfAny).edit('alice', { amount: 1 }, { decision });
 }
