@@ -46,6 +46,26 @@ describe('the other pages', () => {
     expect([...complaints, ...ann.complaints]).toEqual([]);
   });
 
+  it('let an admin say what happened to a call that was claimed and released, which needs no retry', async () => {
+    const world = await openWorld();
+    const [call] = await world.ask([{ toolName: 'send_money', idempotent: true }]);
+    const path = `/v1/tool-calls/${call?.callId ?? ''}`;
+    const approve = { decision: { type: 'approve' } };
+    await world.send('bob', 'POST', `/v1/approvals/${call?.approval?.approvalId ?? ''}/responses`, approve);
+    await world.send('worker', 'POST', `${path}/claim`, { resolverId: 'lost-worker', leaseMs: 1 });
+    const { page, complaints } = await openInbox(browser(), `${world.url}/calls/${call?.callId ?? ''}`);
+    await page.getByRole('button', { name: 'Reconcile…' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('radio').count()).toBe(2);
+    await dialog.getByLabel(/It did not run, or it failed/).check();
+    await dialog.getByLabel('How you know (needed)').fill('not in the list of the bank');
+    await dialog.getByRole('button', { name: 'Record' }).click();
+    await page.getByText('failed', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Reconcile…' }).count()).toBe(0);
+    expect(await world.send('me', 'GET', path)).toMatchObject({ state: 'failed' });
+    expect(complaints).toEqual([]);
+  });
+
   it('show the policy in words, and explain a recorded call and a made-up one', async () => {
     const file = join(temporaryFolder(), 'policy.yaml');
     writeFileSync(file, policy);

@@ -64,7 +64,6 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
             <Link href={hrefs.search(`callId=${encodeURIComponent(callId)}`)}>in the log</Link>
           </>
         )}
-        {isReleased(call, events) && <Released call={call} onDone={reload} />}
         {call.state === 'unknown' && (
           <>
             {' · '}
@@ -72,6 +71,7 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
           </>
         )}
       </p>
+      {isReleased(call, events) && <Released call={call} onDone={reload} />}
       {call.unreadable && (
         <p className="cs-problem-line">Cannot be read, so nothing is decided: {call.unreadable.why}</p>
       )}
@@ -113,10 +113,12 @@ function Released({ call, onDone }: { call: ToolCallView; onDone: () => void }):
   if (!useAccount().roles.includes('admin')) return null;
   return (
     <>
-      {' · '}
-      <button className="cs-button" type="button" onClick={() => setOpen(true)}>
-        Reconcile…
-      </button>
+      <p className="cs-actions">
+        It was claimed, and can be claimed again.
+        <button className="cs-button" type="button" onClick={() => setOpen(true)}>
+          Reconcile…
+        </button>
+      </p>
       {isOpen && <ReconcileDialog call={call} onClose={() => setOpen(false)} onDone={onDone} />}
     </>
   );
