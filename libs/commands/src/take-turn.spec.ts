@@ -89,6 +89,21 @@ describe('the turn of a call, under the policy in force then', () => {
     expect(approvals).toMatchObject([{ proposals: [{ requirements: [{ onTimeout: 'hold' }] }] }]);
   });
 
+  // As a projector whose policy file is not that of the gateways.
+  it.each(['default: allow\nrules: []', `default: allow\n${asking('quorum: { approve: 1 }')}`, twoOf, blocking])(
+    'permits nothing that the policy of the request did not, under %s',
+    async (other) => {
+      world.activate(`default: allow\n${asking('quorum: { approve: 3 }')}`);
+      const { approvals, permission } = await turned(await request('ask_a'), other);
+      expect(permission.status).toMatch(/^(?:awaiting_approval|blocked)$/);
+      const stages = approvals.flatMap(({ proposals }) => proposals.flatMap(({ requirements }) => requirements));
+      for (const requirement of stages) {
+        expect(requirement.stages.some(({ approve }) => approve >= 3)).toBe(true);
+        expect(requirement.onTimeout).toBe('deny');
+      }
+    },
+  );
+
   it('sees the run as it was before the call', async () => {
     const counted: (string | undefined)[] = [];
     const factsOfRun = (_tenant: string, _runId: string, callId?: string) => {

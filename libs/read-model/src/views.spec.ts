@@ -65,6 +65,20 @@ describe('a masked view', () => {
     });
   });
 
+  it('masks the edit of each response as well, also of one that counts no more', () => {
+    const [row] = rowsOf((call) => {
+      secretive(call);
+      call.record('ApprovalResponded', { respondedBy: 'bob', decision: { type: 'deny' }, proposal: 2 });
+    });
+    const { responses = [] } = (row && toToolCallView(row, 'masked'))?.approval ?? {};
+    const [edit] = responses;
+    expect(edit?.decision).toEqual({
+      type: 'edit',
+      arguments: { user: 'eve', password: expect.stringMatching(/^\[masked sha256:[0-9a-f]{16}\]$/) as string },
+    });
+    expect(JSON.stringify(responses)).not.toContain(secret);
+  });
+
   it('masks an answer and an error by the names in them', () => {
     const rows = rowsOf(
       (call) => {
@@ -122,7 +136,7 @@ describe('every view', () => {
       (key) =>
         ![
           ...['clientExecuted', 'originalArguments', 'erasedValues', 'missingValues', 'unreadable', 'repeated'],
-          ...['schemaNotes', 'waitsForTurn'],
+          ...['schemaNotes', 'waitsForTurn', 'heldBy'],
         ].includes(key),
     );
     expect(Object.keys(allowed ?? {}).sort()).toEqual(keys.sort());
