@@ -1,5 +1,6 @@
 /** One call of an agent, as the body of `POST /v1/tool-calls`. */
 export interface SceneCall {
+  readonly idempotent?: boolean;
   readonly toolCallId: string;
   readonly toolName: string;
   readonly arguments: Readonly<Record<string, unknown>>;
