@@ -47,9 +47,8 @@ export async function restoreCall(
   if (position > restored.end && !isOurs) return;
   switch (execution.status) {
     case 'claimed':
-      return loseOutcome(ports, call, execution.attempt, restored);
     case 'released':
-      return claimAndLose(ports, call, restored);
+      return loseOutcome(ports, call, execution.attempt, restored);
     case 'none':
       return askAgain(ports, call, restored);
     default:

@@ -329,6 +329,43 @@ describe('LapseApproval', () => {
   });
 });
 
+describe('in a log that was restored from a backup', () => {
+  const restored = { isRestored: true, abandoned: 'restored' } as const;
+  const unknown = { attempt: 1, reason: 'restored', unknownSince: stored(5) };
+
+  it('an approval ends before its time, where it was not used', () => {
+    const lapse = { ...lapseApproval(minute(5)), isRestored: true } as const;
+    given(history(request(), respond('alice')))
+      .when(lapse)
+      .then([{ type: 'ApprovalLapsed', data: { approvalId: firstApproval, lapsedAt: stored(5) } }]);
+    given(history(request(), respond('alice'), claim()))
+      .when(lapse)
+      .thenRefused('not-due');
+    given(history(request())).when(lapse).thenRefused('not-due');
+  });
+
+  it.each([
+    ['claimed', history(requestAllowed(), claim())],
+    ['claimed, and its tool is idempotent', history(requestAllowed({ idempotent: true }), claim())],
+    ['claimable again', history(requestAllowed({ idempotent: true }), claim(), lapseClaim())],
+  ])('the outcome of a call is unknown that is %s', (_, events) => {
+    given(events)
+      .when({ ...lapseClaim(minute(5)), ...restored })
+      .then([{ type: 'ExecutionOutcomeUnknown', data: unknown }]);
+  });
+
+  it.each([
+    ['without a claim', history(requestAllowed()), 1],
+    ['after the report', history(requestAllowed(), claim(), report()), 1],
+    ['for another attempt', history(requestAllowed(), claim()), 2],
+    ['for a call that was not requested', [], 1],
+  ])('no outcome is lost %s', (_, events, attempt) => {
+    given(events)
+      .when({ ...lapseClaim(minute(5), attempt), ...restored })
+      .thenRefused('not-due');
+  });
+});
+
 describe('LapseClaim', () => {
   it('makes the outcome unknown, because the tool may have run', () => {
     given(history(requestAllowed(), claim()))

@@ -199,17 +199,26 @@ export function lapseApproval(command: LapseApproval, state: ToolCallState): Rul
 }
 
 /** The lease is over without a report. Only an idempotent tool becomes claimable again. */
-export function lapseClaim(
-  { attempt, at, abandoned, isRestored }: LapseClaim,
-  state: ToolCallState,
-): RuleResult<ToolCallEvent> {
+export function lapseClaim(command: LapseClaim, state: ToolCallState): RuleResult<ToolCallEvent> {
+  if (command.isRestored === true) return loseOutcome(command, state);
+  const { attempt, at, abandoned } = command;
   if (state.status === 'unrequested' || state.execution.status !== 'claimed') return notDue;
   const { execution, request } = state;
-  const isRepeatable = request.idempotent && isRestored !== true;
-  const isOver = hasCome(execution.leaseUntil, at) || (abandoned !== undefined && !isRepeatable);
+  const isOver = hasCome(execution.leaseUntil, at) || (abandoned !== undefined && !request.idempotent);
   if (execution.attempt !== attempt || !isOver) return notDue;
-  if (isRepeatable) return accepted({ type: 'ExecutionLapsed', data: { attempt, lapsedAt: toStored(at) } });
+  if (request.idempotent) return accepted({ type: 'ExecutionLapsed', data: { attempt, lapsedAt: toStored(at) } });
   const reason = abandoned ?? `The lease of ${execution.resolverId} ended without a report.`;
+  return accepted({ type: 'ExecutionOutcomeUnknown', data: { attempt, reason, unknownSince: toStored(at) } });
+}
+
+/** In a restored log it is unknown whether a claimed call ran, and whether one that may be claimed again did. */
+function loseOutcome(
+  { attempt, at, abandoned: reason = '' }: LapseClaim,
+  state: ToolCallState,
+): RuleResult<ToolCallEvent> {
+  const execution = state.status === 'unrequested' ? undefined : state.execution;
+  const isOpen = execution?.status === 'claimed' || execution?.status === 'released';
+  if (!isOpen || execution.attempt !== attempt) return notDue;
   return accepted({ type: 'ExecutionOutcomeUnknown', data: { attempt, reason, unknownSince: toStored(at) } });
 }
 

@@ -50,7 +50,7 @@ export interface LapseClaim extends Timed {
    * end of the lease. An idempotent call waits, which paces its next attempt.
    */
   readonly abandoned?: string;
-  /** The log was restored from a backup: whether the call ran, and how often, is unknown, also that of an idempotent tool. */
+  /** The log was restored from a backup: whether the call ran, and how often, is unknown, also of an idempotent tool. */
   readonly isRestored?: true;
 }
 

@@ -156,10 +156,11 @@ export function lapseClaim(event: JudgedEvent, call: CallState): Next {
 export function loseOutcome(event: JudgedEvent, call: CallState): Next {
   const { attempt } = event.data as EventData<'ExecutionOutcomeUnknown'>;
   const { execution, request } = call;
-  if (execution.status !== 'claimed' || execution.attempt !== attempt) return illegal('lease', 'no such claim is open');
-  // In a restored log it is unknown how often the call ran.
-  if (request.idempotent && event.restoredAt === undefined)
-    return illegal('lease', 'the tool is idempotent: its claim lapses');
+  // In a restored log it is unknown how often the call ran, and whether it was claimed again.
+  const isRestored = event.restoredAt !== undefined;
+  const isOpen = execution.status === 'claimed' || (isRestored && execution.status === 'released');
+  if (!isOpen || execution.attempt !== attempt) return illegal('lease', 'no such claim is open');
+  if (request.idempotent && !isRestored) return illegal('lease', 'the tool is idempotent: its claim lapses');
   return executing(call, { status: 'unknown' });
 }
 
