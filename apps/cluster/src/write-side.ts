@@ -5,6 +5,7 @@ import type { EventStore } from '@countersign/event-store';
 import { createLivePolicies } from '@countersign/policy';
 import type { KnownPeople, LivePolicies, PolicyContent } from '@countersign/policy';
 import {
+  createStopFile,
   followPolicyFile,
   followShadowPolicy,
   noteRefused,
@@ -23,8 +24,13 @@ type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> &
 };
 
 /** The commands over the log of the process. Their cached streams are copies: an erasure drops them. */
-function createCommands({ store, vault, unreadable }: LedgerStore, ports: Omit<WriteSidePorts, 'store'>): CommandPorts {
-  const commands = createWriteSide({ store, forbidding: unreadable, ...ports });
+function createCommands(
+  { config: { dataFolder }, ids, log }: RoleProcess,
+  { store, vault, unreadable }: LedgerStore,
+  ports: Omit<WriteSidePorts, 'store' | 'ids' | 'log'>,
+): CommandPorts {
+  const stopFile = createStopFile(dataFolder);
+  const commands = createWriteSide({ store, forbidding: unreadable, stopFile, ids, log, ...ports });
   vault?.keepInMemory(() => {
     forgetStreams(commands);
   });
@@ -39,7 +45,7 @@ export async function openJudgingWriteSide(
   tools: ServiceTools,
   { people, system, ...options }: JudgingOptions = {},
 ): Promise<CommandPorts> {
-  const { ids, log } = process;
+  const { log } = process;
   const { store, ownRecord } = ledgerStore;
   const { acceptedPolicy: accepted } = process.config;
   const recordIn = async (target: EventStore, content: PolicyContent | null): Promise<void> => {
@@ -53,7 +59,7 @@ export async function openJudgingWriteSide(
   );
   const policies = livePolicies(process, policy, (content) => recordIn(store, content), people, system);
   const shadow = openShadow(process, store, people);
-  return createCommands(ledgerStore, { policies, forbidding, shadow, people, tools, ids, log, ...options });
+  return createCommands(process, ledgerStore, { policies, forbidding, shadow, people, tools, ...options });
 }
 
 function openShadow(
@@ -78,11 +84,11 @@ const noTools: ServiceTools = { find: () => undefined };
 
 /** The commands of a process that judges nothing; `tools` are those that it claims and reports for. */
 export function openWriteSide(
-  { ids, log }: RoleProcess,
+  process: RoleProcess,
   ledgerStore: LedgerStore,
   { tools = noTools, ...options }: Partial<Pick<WriteSidePorts, 'tools' | 'history'>> = {},
 ): CommandPorts {
-  return createCommands(ledgerStore, { tools, ids, log, ...options });
+  return createCommands(process, ledgerStore, { tools, ...options });
 }
 
 /**
@@ -95,9 +101,8 @@ export function openAnsweringWriteSide(
   policy: PolicyContent | null,
   { people, ...options }: Pick<JudgingOptions, 'people' | 'grants' | 'history'>,
 ): CommandPorts {
-  const { ids, log } = process;
   const policies = livePolicies(process, policy, () => Promise.resolve(), people);
-  return createCommands(ledgerStore, { policies, people, tools: noTools, ids, log, ...options });
+  return createCommands(process, ledgerStore, { policies, people, tools: noTools, ...options });
 }
 
 /** The policies of this process. Those of a file follow its changes. */

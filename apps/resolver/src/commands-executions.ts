@@ -1,5 +1,13 @@
 import type { Refusal } from '@countersign/contracts';
-import { abandonClaim, claim, findCall, renewClaim, reportExecution, serviceResolver } from '@countersign/commands';
+import {
+  abandonClaim,
+  claim,
+  fileStopId,
+  findCall,
+  renewClaim,
+  reportExecution,
+  serviceResolver,
+} from '@countersign/commands';
 import type { Actor, ClaimReceipt, CommandPorts, Result } from '@countersign/commands';
 import { callState } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
@@ -24,7 +32,11 @@ export function createExecutions(commands: CommandPorts, ids: Ids, receipts?: Pi
     },
     claim: async (tenant, callId, { commandId, ...body }) => {
       const outcome = await answered(claim(commands, resolverOf(tenant), callId, body, commandId));
-      if (outcome.status === 'refused') return refused(outcome.refusal);
+      if (outcome.status === 'refused') {
+        // No event tells of its end, unlike that of a stop in the log: the claim is tried until the file is gone.
+        if (isByFile(outcome.refusal)) throw new ExecutionsUnavailableError(outcome.refusal.detail);
+        return refused(outcome.refusal);
+      }
       return { status: 'claimed', claim: outcome.value, receipt: receiptOf(outcome) };
     },
     renew: async (tenant, callId, body) => {
@@ -65,6 +77,12 @@ function toExecutableCall(call: ToolCall): ExecutableCall {
     ),
     siblings: batchMode === 'all-or-nothing' ? batchCallIds.filter((sibling) => sibling !== callId) : [],
   };
+}
+
+/** A file in the data folder stops every call. */
+function isByFile({ code, extra }: Refusal): boolean {
+  const { stop } = (extra ?? {}) as { readonly stop?: { readonly stopId: string } };
+  return code === 'stopped' && stop?.stopId === fileStopId;
 }
 
 /** The log cannot be read or written now. The call itself has no known problem. */

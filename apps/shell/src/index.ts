@@ -41,6 +41,7 @@ export { complain, endSoon, printJson, reasonOf, say, stopSignal } from './proce
 export { followPolicyFile, followShadowPolicy } from './process/follow-policy-file.js';
 export { createReloadCheck, observeReloads } from './process/reloads.js';
 export type { ReloadedFile } from './process/reloads.js';
+export { createStopFile } from './process/stop-file.js';
 export { readOptionalPolicy } from './process/read-policy.js';
 export { loadConditions } from './process/load-conditions.js';
 export { warnOfUnsafeNode } from './process/warn-of-unsafe-node.js';

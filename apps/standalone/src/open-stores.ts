@@ -19,6 +19,7 @@ import type { Clock } from '@countersign/runtime';
 import {
   createHistory,
   createReadOnlyStore,
+  createStopFile,
   createTracedStore,
   followPolicyFile,
   followShadowPolicy,
@@ -139,6 +140,7 @@ export async function openStores(
       people,
       grants: { index: readModel.grants, conditions: loadConditions },
       history: createHistory(readModel),
+      stopFile: createStopFile(config.dataFolder),
       tools,
       ids,
       log,

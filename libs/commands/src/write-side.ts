@@ -32,6 +32,8 @@ export interface WriteSidePorts {
   readonly tools: ServiceTools;
   /** Default: the process knows no history, and refuses questions under quotas. */
   readonly history?: History;
+  /** Returns why a file stops every call of this process. Default: no file does. */
+  readonly stopFile?: (() => string | undefined) | undefined;
   /** See {@link CommandPorts}. Default: false. */
   readonly writeOnly?: boolean;
   readonly ids: Ids;
@@ -53,7 +55,7 @@ const grantCacheSize = 256;
  */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   const { store, policies = createPolicies([]), shadow, people, tools, grants, history, writeOnly = false } = ports;
-  const { ids, log, forbidding, isRestored } = ports;
+  const { ids, log, forbidding, isRestored, stopFile } = ports;
   const clock = createDecidingClock(store.clock);
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
@@ -70,7 +72,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
       },
     }),
     policies,
-    stops: createKnownStops({ store, clock, ids }),
+    stops: createKnownStops({ store, clock, ids, stopFile }),
     forbidding,
     isRestored,
     shadow,

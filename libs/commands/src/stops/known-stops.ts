@@ -6,6 +6,7 @@ import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { startStopwatch } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
+import { createFileStop } from './file-stop.js';
 import { createCommandHandler } from '../stream/handle-command.js';
 import type { CommandHandler } from '../stream/handle-command.js';
 
@@ -37,6 +38,8 @@ export interface KnownStopsPorts {
   readonly store: EventStore;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** Returns why a file stops every call of this process; undefined: there is no file. Default: none. */
+  readonly stopFile?: (() => string | undefined) | undefined;
 }
 
 interface Look {
@@ -46,7 +49,8 @@ interface Look {
 }
 
 /** Reads the stops of tenants, and remembers each for a moment. */
-export function createKnownStops({ store, clock, ids }: KnownStopsPorts): KnownStops {
+export function createKnownStops({ store, clock, ids, stopFile = noFile }: KnownStopsPorts): KnownStops {
+  const byFile = createFileStop(stopFile, clock);
   const handler = createCommandHandler({ store, fold: stopDecider, clock, ids, cacheSize });
   const looks = new Map<string, Look>();
   const reading = new Map<string, Promise<Look>>();
@@ -85,17 +89,19 @@ export function createKnownStops({ store, clock, ids }: KnownStopsPorts): KnownS
       const own = look(tenant);
       const all = tenant === operatorTenant ? own : look(operatorTenant);
       if (own instanceof Promise || all instanceof Promise) {
-        return Promise.all([own, all]).then(([first, second]) => both(tenant, first.stops, second.stops));
+        return Promise.all([own, all]).then(([one, two]) => [...byFile(), ...both(tenant, one.stops, two.stops)]);
       }
-      return both(tenant, own.stops, all.stops);
+      return [...byFile(), ...both(tenant, own.stops, all.stops)];
     },
-    known: (tenant) => both(tenant, known(tenant), known(operatorTenant)),
+    known: (tenant) => [...byFile(), ...both(tenant, known(tenant), known(operatorTenant))],
     forget: (tenant) => {
       looks.delete(tenant);
       reading.delete(tenant);
     },
   };
 }
+
+const noFile = (): undefined => undefined;
 
 /** The stops of the tenant, and those of the operator that cover it. */
 function both(tenant: string, own: readonly Stop[], ofOperator: readonly Stop[]): readonly Stop[] {

@@ -3,6 +3,7 @@ import type { Stop } from '@countersign/domain';
 import type { CommandPorts } from '../ports.js';
 import { stopOf } from './coverage.js';
 import type { StoppableCall } from './coverage.js';
+import { fileStopId } from './file-stop.js';
 import type { Refused } from '../stream/with-tool-call.js';
 
 /** The ports of a command that a stop holds back. */
@@ -22,7 +23,11 @@ export function whenStopsKnown<T>({ stops }: StopPorts, tenant: string, next: ()
 
 /** The words of a refusal by a stop: which one, why, and what to do. */
 export function stoppedRefusal({ stopId, scope, reason, declaredBy, declaredAt }: Stop): Refusal {
-  const detail = `${declaredBy} stopped ${wordsOf(scope)} at ${declaredAt}: ${reason}. Wait until an admin lifts the stop: countersign resume ${stopId}`;
+  const remedy =
+    stopId === fileStopId
+      ? 'the operator removes the file STOP from the data folder'
+      : `an admin lifts the stop: countersign resume ${stopId}`;
+  const detail = `${declaredBy} stopped ${wordsOf(scope)} at ${declaredAt}: ${reason}. Wait until ${remedy}`;
   return { code: 'stopped', detail, extra: { stop: { stopId, scope, reason, declaredBy, declaredAt } } };
 }
 

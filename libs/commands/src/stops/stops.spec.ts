@@ -161,6 +161,25 @@ describe('a process that cannot read the stops', () => {
   });
 });
 
+describe('a file in the data folder', () => {
+  it('stops every call of its process until it is gone, and silence does not approve after it', async () => {
+    const file: { reason?: string } = {};
+    const process = world.another({ stopFile: () => file.reason });
+    const allowed = await requested();
+    const silent = await requested({ toolCallId: 'b', toolName: 'send_note' });
+    file.reason = 'nothing else answers';
+    const refused = await claim(process, allowed);
+    expect(refused).toMatchObject({ refusal: { code: 'stopped', detail: expect.stringContaining('the file STOP') } });
+    expect(codeOf(await request(process, { toolCallId: 'c' }))).toBe('stopped');
+    expect(await api.fireDue(process, 'default', silent)).toBeNull();
+    delete file.reason;
+    expect(codeOf(await claim(process, allowed))).toBe('done');
+    await world.clock.advanceAsync(10 * 60_000);
+    await api.fireDue(process, 'default', silent);
+    expect(await stateOf(silent)).toBe('expired');
+  });
+});
+
 describe('the scope of a stop', () => {
   it('is a part of the calls', async () => {
     const allowed = await requested();
