@@ -1,10 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { claim, createGrant, respond } from '@countersign/commands';
+import { claim, createGrant, requestToolCalls, respond } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { approvalIdOf } from '@countersign/contracts';
 import { expect, it } from '@jest/globals';
-import { actor, callIdOf, prepareErasing } from './testing/erasing.js';
+import { actor, callIdOf, callOf, prepareErasing } from './testing/erasing.js';
 
 const { ids, log, open, request, claimOf, run, viewOf, folder, stores } = prepareErasing();
 
@@ -60,6 +60,47 @@ it('begins with LogRestored, and nothing that was permitted before runs without 
   // Asked again, people decide again.
   expect(await approve('approved', 2)).toMatchObject({ status: 'done' });
   expect(await claimOf('approved')).toMatchObject({ status: 'done' });
+});
+
+/** Requests the calls of one step. */
+const requestStep = (batchMode: 'all-or-nothing' | 'sequential', toolCallIds: readonly string[]) =>
+  requestToolCalls(
+    stores().commands,
+    actor,
+    {
+      ...{ runId: 'run-1', batchId: 'step', batchMode },
+      calls: toolCallIds.map((id) => callOf(id, { needsApproval: id.startsWith('asked') })),
+    },
+    ids.uuid(),
+  );
+
+const statesOf = (...toolCallIds: readonly string[]) => toolCallIds.map((id) => viewOf(id).state);
+
+it('leaves no call of a batch that has begun claimable', async () => {
+  await requestStep('all-or-nothing', ['one', 'two']);
+  await claimOf('one');
+  await restore();
+  expect(statesOf('one', 'two')).toEqual(['unknown', 'unknown']);
+  expect(await claimOf('two')).toMatchObject({ status: 'refused' });
+});
+
+it('ends an all-or-nothing batch that had not begun', async () => {
+  await requestStep('all-or-nothing', ['asked-1', 'asked-2']);
+  await approve('asked-1');
+  await restore();
+  expect(await claimOf('asked-1')).toMatchObject({ status: 'refused' });
+  await approve('asked-2');
+  for (const id of ['asked-1', 'asked-2']) expect(await claimOf(id)).toMatchObject({ status: 'refused' });
+});
+
+it('asks about a sequential call that was to be allowed at its turn', async () => {
+  await requestStep('sequential', ['asked-first', 'next']);
+  await restore();
+  expect(statesOf('asked-first', 'next')).toEqual(['awaiting_approval', 'awaiting_approval']);
+  const row = stores().readModel.toolCall('default', callIdOf('next'));
+  expect(row?.permission).toMatchObject({
+    queued: { question: { reason: expect.stringContaining('restored') as unknown } },
+  });
 });
 
 it('ends the grants, and asks about every new call until a person knows', async () => {
