@@ -110,6 +110,33 @@ async function claimReply({ http, tokens }: Installation, callId: string) {
   return http.send({ method: 'POST', path, token: tokens.worker, body: { resolverId: 'w' } });
 }
 
+test('a backup that is no longer what was written is no base, and neither keys beside the log nor a restore over a folder are accepted', async () => {
+  const installed = await install();
+  const { stage, server, dataFolder, folder } = installed;
+  await requestOne(stage);
+  await server().stop();
+  const backups = join(folder, 'backups');
+  const first = await cli(installed, 'backup', dataFolder, '-o', backups);
+  const file = join(first.backup, 'events.db');
+  const bytes = readFileSync(file);
+  bytes.write('toolCallRequested', bytes.lastIndexOf('ToolCallRequested'));
+  writeFileSync(file, bytes);
+  const damaged = await runCli(installed, ['restore', first.backup, '--drill']);
+  expect(damaged).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('events.db is not what was backed up') as unknown,
+  });
+  const second = await cli(installed, 'backup', dataFolder, '-o', backups);
+  expect(second).toMatchObject({ position: first.position, copied: first.position });
+  const refusals = [
+    ['backup', dataFolder, '-o', backups, '--keys', join(backups, 'keys')],
+    ['restore', backups, '--to', dataFolder, '--reason', 'r'],
+    ['restore', backups, '--to', join(folder, 'new')],
+    ['restore', folder, '--drill'],
+  ];
+  for (const args of refusals) expect([args, (await runCli(installed, args)).code]).toEqual([args, 2]);
+}, 240_000);
+
 test('a copy by `sqlite3 .backup` is accepted, a damaged backup is not, and nothing in it is changed', async () => {
   const installed = await install();
   const { stage, server, dataFolder, folder, startAnyhow } = installed;
