@@ -186,6 +186,22 @@ describe('a task with calls that wait for people', () => {
     expect(ran).toEqual([]);
   });
 
+  it('shows the edit of one of two people with the digests of that edit', async () => {
+    const { countersign, client, task } = await waiting();
+    countersign.proposeEdit('c1', { amount: 50000 });
+    const { approval } = countersign.callOf('c1');
+    const after = await send(client, { text: 'And now?' }, task.id);
+    const edited = {
+      ...{ proposalDigest: approval!.proposal.digest, shownDigest: approval!.shownDigest },
+      ...{ toolName: 'refund', arguments: { amount: 50000 }, labels: {}, hiddenCount: 0 },
+    };
+    expect(dataOf(task)).toMatchObject({ countersign: { approvals: [{ arguments: { amount: 50 } }, {}] } });
+    expect(dataOf(after)).toMatchObject({ countersign: { approvals: [edited, { arguments: { amount: 50 } }] } });
+    expect(after.status?.message?.parts[0]?.content?.value).toContain(
+      'Refund 50?\nEdited: "me" changed the arguments, and it would run with: {"amount":50000}',
+    );
+  });
+
   it('goes on in another process after the decisions', async () => {
     const { countersign, store, task } = await waiting();
     countersign.approve('c1');

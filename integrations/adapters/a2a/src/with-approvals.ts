@@ -10,10 +10,10 @@ import {
 } from '@a2a-js/sdk/server';
 import {
   approvalUrl,
-  boundBy,
+  askedCall,
   questionText,
   type ApprovalView,
-  type Bound,
+  type AskedCall,
   type Worker,
 } from '@countersign/worker-sdk';
 import { cancelCalls, cancellingTaskStore, hasEnded } from './cancelling-task-store.js';
@@ -29,10 +29,9 @@ export interface ApprovalsOptions {
 }
 
 /** One item of `countersign.approvals` in the data part of a task that waits for people. */
-export interface OpenApproval extends Bound {
+export interface OpenApproval extends AskedCall {
   readonly approvalId: string;
   readonly toolCallId: string;
-  readonly toolName: string;
   readonly description: string | null;
   readonly expiresAt: string | null;
   readonly address: string | null;
@@ -191,7 +190,7 @@ function part(mediaType: string, content: NonNullable<Part['content']>): Part {
 }
 
 function openApproval(approval: ApprovalView, inboxUrl: string | undefined): OpenApproval {
-  const { approvalId, toolCallId, toolName, description, expiresAt } = approval;
+  const { approvalId, toolCallId, description, expiresAt } = approval;
   const address = inboxUrl === undefined ? null : approvalUrl(inboxUrl, approvalId);
-  return { approvalId, toolCallId, toolName, ...boundBy(approval), description, expiresAt, address };
+  return { approvalId, toolCallId, ...askedCall(approval), description, expiresAt, address };
 }

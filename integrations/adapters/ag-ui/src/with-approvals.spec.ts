@@ -154,6 +154,23 @@ describe('an AG-UI run with a call that waits for people', () => {
     expect(ran).toEqual([]);
   });
 
+  it('shows the edit of one of two people with the digests of that edit', async () => {
+    const { countersign, client, interrupts } = await interrupted();
+    countersign.proposeEdit('c1', { amount: 50000, token: 'secret' });
+    const { approval } = countersign.callOf('c1');
+    const [edited] = (await runOn(client, answers(interrupts))).interrupts;
+    expect(edited).toMatchObject({
+      message: 'Refund 50?\nEdited: "me" changed the arguments, and it would run with: {"amount":50000,"token":"[masked]"}',
+      metadata: {
+        countersign: {
+          ...{ proposalDigest: approval?.proposal.digest, shownDigest: approval?.shownDigest, labels: {} },
+          ...{ toolName: 'refund', arguments: { amount: 50000, token: '[masked]' }, hiddenCount: 1 },
+        },
+      },
+    });
+    expect(interrupts[0]?.metadata?.['countersign']).toMatchObject({ arguments: { amount: 50 }, hiddenCount: 0 });
+  });
+
   it('ends with all interrupts of a long run, and a user who leaves all of them cancels all calls', async () => {
     const toolCallIds = Array.from({ length: 101 }, (_, index) => `c${String(index)}`);
     const countersign = createFakeCountersign();

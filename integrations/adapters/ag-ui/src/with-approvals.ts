@@ -1,7 +1,7 @@
 import { EventType, type AGUIEvent, type Interrupt, type RunAgentInput, type RunFinishedEvent } from '@ag-ui/core';
 import {
   approvalUrl,
-  boundBy,
+  askedCall,
   isRefusal,
   offeredDecisions,
   questionText,
@@ -96,6 +96,7 @@ async function cancelLeft(worker: ApprovalsOptions['worker'], runId: string, lef
 
 function interruptOf(approval: ApprovalView, inboxUrl: string | undefined): Interrupt {
   const { approvalId, toolCallId } = approval;
+  const asked = askedCall(approval);
   const allowedDecisions = offeredDecisions(approval);
   // The deadline is that of the decision. A client refuses to answer an interrupt after it.
   const expiresAt = approval.state === 'pending' ? approval.expiresAt : null;
@@ -103,9 +104,9 @@ function interruptOf(approval: ApprovalView, inboxUrl: string | undefined): Inte
   return {
     id: approvalId,
     reason: 'tool_call',
-    message: questionText(approval),
+    message: questionText({ ...approval, ...asked }),
     toolCallId,
     ...(expiresAt === null ? {} : { expiresAt }),
-    metadata: { countersign: { approvalId, ...boundBy(approval), allowedDecisions, ...address } },
+    metadata: { countersign: { approvalId, ...asked, allowedDecisions, ...address } },
   };
 }

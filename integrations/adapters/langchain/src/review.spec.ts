@@ -6,7 +6,7 @@ const interruptFor = (approvalId: string, name: string): CountersignInterrupt =>
   actionRequests: [{ name, args: { amount: 50, note: 'x', urgent: false } }],
   reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'edit', 'reject', 'respond'] }],
   countersign: {
-    ...{ approvalId, callId: 'tc', toolCallId: 'c1', instructions: [] },
+    ...{ approvalId, callId: 'tc', toolCallId: 'c1', instructions: [], labels: {}, hiddenCount: 0 },
     ...{ proposalDigest: `digest of ${approvalId}`, shownDigest: `all of ${approvalId}` },
     proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
   },
@@ -23,7 +23,7 @@ it('an interrupt shows the answer that is proposed in place of the run, and the 
       arguments: {},
       description: 'Refund 50',
     },
-    ...{ allowedDecisions: ['approve', 'deny'], shownDigest: 'all', requirement: { minAssurance: 'high' } },
+    ...{ labels: { cwd: '/srv' }, allowedDecisions: ['approve', 'deny'], shownDigest: 'all', requirement: { minAssurance: 'high' } },
     proposal: { number: 2, kind: 'answer', output: { refunded: 50 }, proposedBy: 'bob', digest: 'two' },
     instructions: [{ respondedBy: 'bob', instruction: 'then call the customer' }],
   } as unknown as ApprovalView;
@@ -42,6 +42,19 @@ it('an interrupt shows the answer that is proposed in place of the run, and the 
     shownDigest: 'all',
     proposal: { number: 2, kind: 'answer' },
   });
+});
+
+it('an interrupt says that its arguments are an edit, and in which folder the call runs', () => {
+  const approval = {
+    ...{ approvalId: 'a1', callId: 'tc', toolCallId: 'c1', toolName: 'refund', arguments: { amount: 7, token: 's' } },
+    ...{ description: 'Refund 50', labels: { cwd: '/srv' }, allowedDecisions: ['approve'], shownDigest: 'all' },
+    ...{ requirement: {}, instructions: [] },
+    proposal: { number: 2, kind: 'run', output: null, proposedBy: 'bob', digest: 'two' },
+  } as unknown as ApprovalView;
+  const { actionRequests, countersign } = interruptOf(approval);
+  const edited = 'Edited: "bob" changed the arguments, and it would run with: {"amount":7,"token":"[masked]"}';
+  expect(actionRequests[0]).toMatchObject({ args: { amount: 7 }, description: `Refund 50\n${edited}` });
+  expect(countersign).toMatchObject({ proposalDigest: 'two', labels: { cwd: '/srv' }, hiddenCount: 1 });
 });
 
 describe('decisions of the human-in-the-loop middleware', () => {

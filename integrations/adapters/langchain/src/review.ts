@@ -1,9 +1,9 @@
 import {
-  boundBy,
+  askedCall,
   offeredDecisions,
   toldLines,
   type ApprovalView,
-  type Bound,
+  type AskedCall,
   type JsonObject,
 } from '@countersign/worker-sdk';
 
@@ -16,7 +16,7 @@ export interface CountersignInterrupt {
     { readonly name: string; readonly args: JsonObject; readonly description?: string },
   ];
   readonly reviewConfigs: readonly [{ readonly actionName: string; readonly allowedDecisions: readonly string[] }];
-  readonly countersign: Bound & { readonly approvalId: string; readonly callId: string; readonly toolCallId: string };
+  readonly countersign: Omit<AskedCall, 'arguments' | 'toolName'> & { readonly approvalId: string; readonly callId: string; readonly toolCallId: string };
 }
 
 /** A decision of LangChain's human-in-the-loop middleware. */
@@ -50,13 +50,16 @@ export interface ReviewedCall {
 /** The request of LangChain's middleware for one pending approval. */
 export function interruptOf(approval: ApprovalView): CountersignInterrupt {
   const { toolName: name, arguments: args, approvalId, callId, toolCallId } = approval;
-  // All that a response is bound to is shown: an answer in place of the run, and the instructions.
-  const description = [approval.description ?? [], toldLines(approval)].flat().join('\n');
+  const asked = askedCall(approval);
+  // All that a response is bound to is shown: an edit, an answer in place of the run, and the instructions.
+  const description = [approval.description ?? [], toldLines(asked)].flat().join('\n');
+  // Those of the request above.
+  const { arguments: _args, toolName: _name, ...bound } = asked;
   const words = { approve: 'approve', edit: 'edit', deny: 'reject', answer: 'respond' } as const;
   return {
     actionRequests: [{ name, args, ...(description === '' ? {} : { description }) }],
     reviewConfigs: [{ actionName: name, allowedDecisions: offeredDecisions(approval).map((type) => words[type]) }],
-    countersign: { approvalId, callId, toolCallId, ...boundBy(approval) },
+    countersign: { approvalId, callId, toolCallId, ...bound },
   };
 }
 

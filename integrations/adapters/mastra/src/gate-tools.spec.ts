@@ -134,6 +134,23 @@ describe('a gated tool', () => {
     expect(ran).toEqual([]);
   });
 
+  it('suspends again with the edit of one of two people, and with the digests of that edit', async () => {
+    const { countersign, agent } = await suspended([[refundCall()]]);
+    countersign.proposeEdit('c1', { amount: 7 });
+    const { approval } = countersign.callOf('c1');
+    expect((await agent.resumeGenerate({}, run)).finishReason).toBe('suspended');
+    const { runs } = await agent.listSuspendedRuns();
+    const suspendPayload = {
+      ...{ proposalDigest: approval?.proposal.digest, shownDigest: approval?.shownDigest },
+      ...{ toolName: 'refund', arguments: { amount: 7 }, labels: {}, hiddenCount: 0 },
+      ...{ question: 'Refund 50?\nEdited: "me" changed the arguments, and it would run with: {"amount":7}' },
+    };
+    expect(runs).toMatchObject([{ toolCalls: [{ suspendPayload }] }]);
+    countersign.approve('c1');
+    await agent.resumeGenerate({}, run);
+    expect(ran).toMatchObject([{ amount: 7 }]);
+  });
+
   it('runs with edited arguments, and the model hears which', async () => {
     const { countersign, script, agent } = await suspended([[refundCall()]]);
     countersign.edit('c1', { amount: 7 });

@@ -1,9 +1,10 @@
 import {
-  boundBy,
+  askedCall,
   createWorker,
   modelOutput,
+  questionText,
   type ApprovalView,
-  type Bound,
+  type AskedCall,
   type FrameworkGate,
   type JsonValue,
   type Step,
@@ -23,10 +24,13 @@ export interface Failure {
 }
 
 /** The payload of the suspension of a call that waits for people. It is for showing. */
-export interface Suspension extends Bound {
+export interface Suspension extends AskedCall {
   readonly approvalId: string;
   readonly toolCallId: string;
+  /** The agent's own words about its request. */
   readonly description: string | null;
+  /** What is asked now, with an edit, an answer in place of the run, and the instructions. */
+  readonly question: string;
   readonly expiresAt: string | null;
 }
 
@@ -120,7 +124,9 @@ async function failRun(writer: ToolStream, runId: string, error: unknown): Promi
 function suspensionOf(approval: ApprovalView | null): Suspension | undefined {
   if (approval === null) return undefined;
   const { approvalId, toolCallId, description, expiresAt } = approval;
-  return { approvalId, toolCallId, ...boundBy(approval), description, expiresAt };
+  const asked = askedCall(approval);
+  const question = questionText({ description, ...asked });
+  return { approvalId, toolCallId, ...asked, description, question, expiresAt };
 }
 
 function messageOf(thrown: unknown): string {

@@ -1,4 +1,5 @@
-import type { ApprovalView } from '@countersign/contracts';
+import { hiddenValues, maskByName, sensitivePointers } from '@countersign/contracts';
+import type { ApprovalView, JsonObject } from '@countersign/contracts';
 
 /** What a response of another user interface is bound to, and what that interface shows with the call. */
 export interface Bound {
@@ -20,14 +21,44 @@ export function boundBy(
   return { proposalDigest, shownDigest, proposal: { number, kind, output, proposedBy }, instructions };
 }
 
+/** All that a response with these digests agrees to, for an interface that shows no other view of the call. */
+export interface AskedCall extends Bound {
+  readonly toolName: string;
+  /** Those that would run: after an edit, the edited ones. Values whose names hide them are masked. */
+  readonly arguments: JsonObject;
+  /** How many values are masked in `arguments` and in the proposed answer. */
+  readonly hiddenCount: number;
+  /** What the call is relative to, such as its folder and its server. */
+  readonly labels: ApprovalView['labels'];
+}
+
+/**
+ * Returns what {@link boundBy} returns, and the call that it binds. The agent reads its own call in clear, and this is for the people in
+ * front of an interface: so it is masked by the names of its values.
+ */
+export function askedCall(
+  approval: Parameters<typeof boundBy>[0] & Pick<ApprovalView, 'arguments' | 'labels' | 'toolName'>,
+): AskedCall {
+  const { toolName, arguments: args, labels, proposal } = approval;
+  const hidden = [args, proposal.output].flatMap((value) => hiddenValues(value, sensitivePointers(value)));
+  return {
+    ...boundBy({ ...approval, proposal: { ...proposal, output: maskByName(proposal.output) } }),
+    ...{ toolName, arguments: maskByName(args), hiddenCount: hidden.length, labels },
+  };
+}
+
 interface Digested {
   readonly proposal: Pick<ApprovalView['proposal'], 'digest'>;
 }
 
 /** The members of an approval that its question is made of. */
-export type Questioned = Pick<ApprovalView, 'description' | 'instructions' | 'toolName'> & Pick<Bound, 'proposal'>;
+export type Questioned = Pick<ApprovalView, 'arguments' | 'description' | 'instructions' | 'toolName'> &
+  Pick<Bound, 'proposal'>;
 
-/** The question in words: the agent's own or a plain one, then the answer that is proposed in place of the run, and the instructions. */
+/**
+ * The question in words: the agent's own or a plain one, then the edited arguments or the answer that is proposed in place of the run,
+ * and the instructions.
+ */
 export function questionText(asked: Questioned, plain = `Run ${asked.toolName}?`): string {
   return [asked.description ?? plain, ...toldLines(asked)].join('\n');
 }
@@ -40,19 +71,26 @@ export function offeredDecisions({
   return requireSignature === true || minAssurance === 'high' ? [] : allowedDecisions;
 }
 
-/** What people decide about besides the call: an answer in place of the run, and the instructions to the agent. */
+/** What people decide about besides the request: an edit, an answer in place of the run, and the instructions to the agent. */
 export function toldLines({
+  arguments: args,
   proposal,
   instructions,
-}: Pick<Questioned, 'instructions' | 'proposal'>): readonly string[] {
-  const { kind, proposedBy, output } = proposal;
+}: Pick<Questioned, 'arguments' | 'instructions' | 'proposal'>): readonly string[] {
   return [
-    ...(kind === 'answer'
-      ? [`It would not run: ${JSON.stringify(proposedBy)} answers in its place: ${JSON.stringify(output)}`]
-      : []),
+    ...changedLines(args, proposal),
     ...instructions.map(({ respondedBy, instruction, ifDenied }) => {
       const when = ifDenied === true ? ', if it is denied' : '';
       return `Instruction of ${JSON.stringify(respondedBy)} to the agent${when}: ${JSON.stringify(instruction)}`;
     }),
   ];
+}
+
+/** Attack: an edit to other arguments stands behind the question that the agent wrote about its own. */
+function changedLines(args: JsonObject, { kind, number, output, proposedBy }: Bound['proposal']): readonly string[] {
+  const person = JSON.stringify(proposedBy);
+  if (kind === 'answer')
+    return [`It would not run: ${person} answers in its place: ${JSON.stringify(output)}`];
+  if (number === 1) return [];
+  return [`Edited: ${person} changed the arguments, and it would run with: ${JSON.stringify(args)}`];
 }

@@ -1,6 +1,7 @@
 import { isDecided, isSettled, type JsonObject, type JsonValue, type ToolCallView } from '@countersign/contracts';
 import type { FakeCall } from './fake-calls.js';
-import { cancel, claimableState, expire, moveTo, respond, type FakeLedger, type FakeRemarks } from './fake-life.js';
+import { cancel, claimableState, expire, moveTo, proposeEdit, respond } from './fake-life.js';
+import type { FakeLedger, FakeRemarks } from './fake-life.js';
 import { createFakeLog } from './fake-log.js';
 import { refuse } from './fake-problem.js';
 import { route } from './fake-routes.js';
@@ -11,6 +12,8 @@ export interface FakeCountersign {
   readonly fetch: typeof fetch;
   readonly approve: (toolCallId: string, remarks?: FakeRemarks) => void;
   readonly edit: (toolCallId: string, args: JsonObject, remarks?: FakeRemarks) => void;
+  /** One of two people edits: the approval is pending, and asks about these arguments. */
+  readonly proposeEdit: (toolCallId: string, args: JsonObject) => void;
   readonly deny: (toolCallId: string, remarks?: FakeRemarks) => void;
   readonly answer: (toolCallId: string, output: JsonValue, remarks?: FakeRemarks) => void;
   /** There was no response in time. */
@@ -77,6 +80,7 @@ export function createFakeCountersign(): FakeCountersign {
     approve: (toolCallId, remarks) => respond(ledger, byToolCallId(toolCallId), { type: 'approve' }, remarks),
     edit: (toolCallId, args, remarks) =>
       respond(ledger, byToolCallId(toolCallId), { type: 'edit', arguments: args }, remarks),
+    proposeEdit: (toolCallId, args) => proposeEdit(byToolCallId(toolCallId), args),
     deny: (toolCallId, remarks) => respond(ledger, byToolCallId(toolCallId), { type: 'deny' }, remarks),
     answer: (toolCallId, output, remarks) =>
       respond(ledger, byToolCallId(toolCallId), { type: 'answer', output }, remarks),

@@ -72,6 +72,8 @@ export function respond(
   const shownRevision = (proposal.proposal?.number ?? 1) + instructions.length;
   resolve(call, resolution, { responses: [response], progress: [progress], instructions, shownRevision, ...proposal });
   if (decision.type === 'edit') edit(call, decision.arguments);
+  // The edit that was proposed before.
+  else if (decision.type === 'approve' && call.view.approval !== null) edit(call, call.view.approval.arguments);
   const type = 'ApprovalResponded';
   if (decision.type === 'answer') {
     moveTo(ledger, call, type, 'succeeded', { output: decision.output, instruction });
@@ -151,7 +153,18 @@ function resolve(
   view.approval = { ...approval, state: resolution, resolution, resolvedAt: now, upcoming: [], ...more };
 }
 
+/** One of two people edits: the approval asks about these arguments, and the call keeps its own until it is approved. */
+export function proposeEdit(call: FakeCall, args: JsonObject): void {
+  const { approval } = call.view;
+  if (approval?.state !== 'pending') throw new Error(`no approval of ${call.view.toolCallId} is pending`);
+  const { proposal = approval.proposal } = proposedBy(call, { type: 'edit', arguments: args });
+  const shown = { shownDigest: proposal.digest, shownRevision: approval.shownRevision + 1 };
+  const edited = { arguments: args, actionDigest: actionDigest(call.digestInput, args) };
+  call.view.approval = { ...approval, ...edited, ...shown, proposal };
+}
+
 function edit({ view, digestInput }: FakeCall, args: JsonObject): void {
+  if (jcsDigest(args) === jcsDigest(view.arguments)) return;
   const edited = { arguments: args, actionDigest: actionDigest(digestInput, args) };
   view.originalArguments = view.arguments;
   Object.assign(view, edited);
