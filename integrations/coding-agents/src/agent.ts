@@ -11,8 +11,16 @@ export interface AgentCall {
   readonly cwd: string | undefined;
   /** For people; absent: the tool's name. */
   readonly description?: string | undefined;
-  /** A server or a plugin brings the tool, so its name says nothing about it. */
-  readonly isForeign?: boolean;
+  /** The MCP server that brings the tool, where its name does not say which: the tool of another server is another tool. */
+  readonly server?: ToolServer;
+}
+
+/** The MCP server of a tool. */
+export interface ToolServer {
+  /** As the agent's settings name it; undefined where the agent does not say. */
+  readonly name: string | undefined;
+  /** A hash of all that the agent says of it, such as its command or address, which may hold secrets. */
+  readonly endpoint: string;
 }
 
 /** A tool call that an agent has run. */

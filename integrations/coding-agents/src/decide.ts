@@ -12,7 +12,7 @@ import {
   type Client,
 } from '@countersign/worker-sdk';
 import type { AgentCall, CodingAgent, Decision } from './agent.js';
-import { folderIdOf, folderOf } from './folder.js';
+import { folderOf, placeIdOf, placeLabelsOf } from './folder.js';
 import type { Marks } from './marks.js';
 import type { HookOptions } from './options.js';
 import { attemptMark, findSameCall, hasRun, type KnownCall } from './same-call.js';
@@ -60,7 +60,7 @@ async function requested(
   // An approved one may have other arguments by now.
   if (view !== undefined && view.state !== 'awaiting_approval' && view.state !== 'allowed') return view;
   const requestedCall = { toolCallId, ...requestOf(agent, options, call) };
-  const batchId = folderIdOf(call.cwd);
+  const batchId = placeIdOf(call);
   const body = { runId: call.sessionId, agentId: options.agentId, batchId, calls: [requestedCall] };
   if (view === undefined) await proveMayClaim(resolverOf(options), { signal });
   const [recorded] = await client.requestToolCalls(body, { signal });
@@ -78,8 +78,8 @@ function requestOf(
   options: HookOptions,
   call: AgentCall & { readonly cwd: string },
 ): Omit<RequestedCall, 'toolCallId'> {
-  const { toolName, args, cwd, description = toolName, isForeign = false } = call;
-  const isBuiltIn = !isForeign && agent.readOnlyTools.includes(toolName);
+  const { toolName, args, description = toolName } = call;
+  const isBuiltIn = call.server === undefined && agent.readOnlyTools.includes(toolName);
   const isReadOnly = isBuiltIn || options.readOnly.some((glob) => matchesGlob(glob, toolName));
   const { allowedDecisions } = options;
   return {
@@ -89,7 +89,7 @@ function requestOf(
     description: cut(`${agent.title}: ${description}`),
     ...(allowedDecisions === undefined ? {} : { allowedDecisions: [...allowedDecisions] }),
     ...(isReadOnly ? { hints: { readOnlyHint: true } } : {}),
-    labels: { cwd },
+    labels: placeLabelsOf(call),
   };
 }
 

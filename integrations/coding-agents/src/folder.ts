@@ -8,6 +8,8 @@ type Links = Pick<HookOptions, 'realpath'>;
 
 /** The longest value of a label. */
 const labelMax = 512;
+/** The endpoint covers the whole name. */
+const serverNameMax = 256;
 const unknownRemedy = 'Check which agent the command names, and begin a new session.';
 const otherRemedy = 'Let the agent work in another folder.';
 /** There is no such folder here. It may be the folder of an agent in a container. */
@@ -50,9 +52,20 @@ function whyUnfit(cwd: string): string | undefined {
 }
 
 /**
- * The folder as calls name it in the ledger, in their `batchId`: each call shows that, also without an approval, and the
- * ledger refuses a repeated call with another one.
+ * The folder and the server as calls name them in the ledger, in their `batchId`: each call shows that, also without an approval, and
+ * the ledger refuses a repeated call with another one.
  */
-export function folderIdOf(cwd: string): string {
-  return `folder_${jcsDigest(cwd).replace(/^sha256:/, '')}`;
+export function placeIdOf({ cwd, server }: Pick<AgentCall, 'server'> & { readonly cwd: string }): string {
+  const place = server === undefined ? cwd : [cwd, server.name ?? null, server.endpoint];
+  return `${server === undefined ? 'folder' : 'place'}_${jcsDigest(place).replace(/^sha256:/, '')}`;
+}
+
+/** The labels of a call, for people, rules and grants: what its tool and its arguments are relative to. */
+export function placeLabelsOf({
+  cwd,
+  server,
+}: Pick<AgentCall, 'server'> & { readonly cwd: string }): Readonly<Record<string, string>> {
+  if (server === undefined) return { cwd };
+  const name = server.name?.slice(0, serverNameMax).toWellFormed();
+  return { cwd, ...(name === undefined ? {} : { mcpServer: name }), mcpEndpoint: server.endpoint };
 }

@@ -95,3 +95,42 @@ describe('a call in a folder that cannot be recorded', () => {
     expect(countersign.callOf('t1').state).toBe('succeeded');
   });
 });
+
+describe('a tool of an MCP server', () => {
+  const onServer = (context: object): object => ({
+    ...{ session_id: 's1', cwd: '/work', hook_event_name: 'BeforeTool', tool_name: 'write_row' },
+    ...{ tool_input: { value: 1 }, mcp_context: { tool_name: 'write_row', ...context } },
+  });
+  const staging = { server_name: 'staging', command: 'npx', args: ['staging-db'] };
+  const decisionOf = ({ stdout }: { readonly stdout: string }): unknown =>
+    (JSON.parse(stdout) as { readonly decision: unknown }).decision;
+
+  it.each([
+    ['of another name', { ...staging, server_name: 'production' }],
+    ['of another command', { ...staging, args: ['prod-db'] }],
+    ['of another address', { server_name: 'staging', url: 'https://db.test/mcp' }],
+    ['without a name', {}],
+  ])('is another one than the tool of a server %s', async (_what, other) => {
+    const { before, countersign, asked } = open('gemini');
+    await before(onServer(staging));
+    const first = asked.at(-1) ?? '';
+    const mcpEndpoint = expect.stringMatching(/^mcp-server_[0-9a-f]{32}$/) as unknown;
+    expect(countersign.callOf(first).approval?.labels).toEqual({ cwd: '/work', mcpServer: 'staging', mcpEndpoint });
+    countersign.approve(first);
+    expect(decisionOf(await before(onServer(other)))).toBe('deny');
+    expect(countersign.callOf(asked.at(-1) ?? '').state).toBe('awaiting_approval');
+    const { mcp_context: _context, ...unnamed } = onServer(staging) as { mcp_context: object };
+    expect(decisionOf(await before(unnamed))).toBe('deny');
+    expect(decisionOf(await before(onServer(staging)))).toBe('allow');
+  });
+
+  it('is reported for its own server', async () => {
+    const { before, after, countersign, asked } = open('gemini');
+    const ran = { ...onServer(staging), hook_event_name: 'AfterTool', tool_response: { llmContent: 'ok' } };
+    await before(onServer(staging), { gate: 'none' });
+    await after({ ...ran, mcp_context: { ...staging, server_name: 'production' } });
+    expect(countersign.callOf(asked[0] ?? '').state).toBe('executing');
+    await after(ran);
+    expect(countersign.callOf(asked[0] ?? '').state).toBe('succeeded');
+  });
+});

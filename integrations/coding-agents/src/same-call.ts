@@ -1,7 +1,7 @@
 import { argumentsDigest, jcsDigest, type JsonObject, type ToolCallView } from '@countersign/contracts';
 import { didNotRun, resultOf, whyUnrecordable, type Client } from '@countersign/worker-sdk';
 import type { AgentCall } from './agent.js';
-import { folderIdOf } from './folder.js';
+import { placeIdOf } from './folder.js';
 import type { Marks } from './marks.js';
 
 /** A call of the agent in the ledger: its id there, and its state if it is recorded. */
@@ -15,9 +15,9 @@ const pageSize = 100;
 const openStates = ['awaiting_approval', 'approved', 'allowed'] as const;
 
 /**
- * Recognises a call that the agent makes again. Equal tool, arguments and folder in a session are the same call until the
- * agent has been told its end; the agent's own id names the same call for ever. A call that ran is another one. The attack:
- * people approve a command in one folder, and the agent makes the same call in another.
+ * Recognises a call that the agent makes again. Equal tool, server, arguments and folder in a session are the same call until
+ * the agent has been told its end; the agent's own id names the same call for ever. A call that ran is another one. The
+ * attack: people approve a call in one folder or of one server, and the agent makes the same call in another.
  */
 export async function findSameCall(
   client: Client,
@@ -134,12 +134,12 @@ function keysOf({ toolName, batchId, arguments: args, originalArguments = args }
   return [actionKey(toolName, originalArguments, batchId), actionKey(toolName, args, batchId)];
 }
 
-function keyOf({ toolName, args, cwd }: AgentCall): string {
-  return actionKey(toolName, args, cwd === undefined ? null : folderIdOf(cwd));
+function keyOf({ toolName, args, cwd, server }: AgentCall): string {
+  return actionKey(toolName, args, cwd === undefined ? null : placeIdOf({ cwd, server }));
 }
 
-function actionKey(toolName: string, args: JsonObject, folderId: string | null): string {
-  return jcsDigest([argumentsDigest(toolName, args), folderId])
+function actionKey(toolName: string, args: JsonObject, placeId: string | null): string {
+  return jcsDigest([argumentsDigest(toolName, args), placeId])
     .replace(/^sha256:/, '')
     .slice(0, 32);
 }

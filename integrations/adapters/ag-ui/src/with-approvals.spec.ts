@@ -160,7 +160,8 @@ describe('an AG-UI run with a call that waits for people', () => {
     const { approval } = countersign.callOf('c1');
     const [edited] = (await runOn(client, answers(interrupts))).interrupts;
     expect(edited).toMatchObject({
-      message: 'Refund 50?\nEdited: "me" changed the arguments, and it would run with: {"amount":50000,"token":"[masked]"}',
+      message:
+        'Refund 50?\nEdited: "me" changed the arguments, and it would run with: {"amount":50000,"token":"[masked]"}',
       metadata: {
         countersign: {
           ...{ proposalDigest: approval?.proposal.digest, shownDigest: approval?.shownDigest, labels: {} },

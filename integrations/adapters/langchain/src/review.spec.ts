@@ -23,7 +23,12 @@ it('an interrupt shows the answer that is proposed in place of the run, and the 
       arguments: {},
       description: 'Refund 50',
     },
-    ...{ labels: { cwd: '/srv' }, allowedDecisions: ['approve', 'deny'], shownDigest: 'all', requirement: { minAssurance: 'high' } },
+    ...{
+      labels: { cwd: '/srv' },
+      allowedDecisions: ['approve', 'deny'],
+      shownDigest: 'all',
+      requirement: { minAssurance: 'high' },
+    },
     proposal: { number: 2, kind: 'answer', output: { refunded: 50 }, proposedBy: 'bob', digest: 'two' },
     instructions: [{ respondedBy: 'bob', instruction: 'then call the customer' }],
   } as unknown as ApprovalView;

@@ -16,7 +16,11 @@ export interface CountersignInterrupt {
     { readonly name: string; readonly args: JsonObject; readonly description?: string },
   ];
   readonly reviewConfigs: readonly [{ readonly actionName: string; readonly allowedDecisions: readonly string[] }];
-  readonly countersign: Omit<AskedCall, 'arguments' | 'toolName'> & { readonly approvalId: string; readonly callId: string; readonly toolCallId: string };
+  readonly countersign: Omit<AskedCall, 'arguments' | 'toolName'> & {
+    readonly approvalId: string;
+    readonly callId: string;
+    readonly toolCallId: string;
+  };
 }
 
 /** A decision of LangChain's human-in-the-loop middleware. */

@@ -1,14 +1,20 @@
-import type { JsonObject, JsonValue } from '@countersign/contracts';
-import type { AgentCall, CodingAgent } from '../agent.js';
-import { callReader, objectIn } from '../hook-input.js';
+import { jcsDigest, type JsonObject, type JsonValue } from '@countersign/contracts';
+import type { AgentCall, CodingAgent, ToolServer } from '../agent.js';
+import { callReader, objectIn, textIn } from '../hook-input.js';
 
 const readNames = callReader({ session: 'session_id', tool: 'tool_name', args: 'tool_input' });
 
 /** Older versions give the tool of an MCP server its own name. They say from which server it is. */
-const readCall = (input: JsonObject): AgentCall => ({
-  ...readNames(input),
-  ...('mcp_context' in input ? { isForeign: true } : {}),
-});
+const readCall = (input: JsonObject): AgentCall => {
+  const context = input['mcp_context'];
+  return { ...readNames(input), ...(context === undefined ? {} : { server: serverOf(context) }) };
+};
+
+function serverOf(context: JsonValue): ToolServer {
+  const { tool_name: _tool, ...server } = objectIn(context) ?? { context };
+  const hash = jcsDigest(server).replace(/^sha256:/, '');
+  return { name: textIn(server, 'server_name'), endpoint: `mcp-server_${hash.slice(0, 32)}` };
+}
 
 export const gemini: CodingAgent = {
   title: 'Gemini CLI',

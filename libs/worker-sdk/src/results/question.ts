@@ -89,8 +89,7 @@ export function toldLines({
 /** Attack: an edit to other arguments stands behind the question that the agent wrote about its own. */
 function changedLines(args: JsonObject, { kind, number, output, proposedBy }: Bound['proposal']): readonly string[] {
   const person = JSON.stringify(proposedBy);
-  if (kind === 'answer')
-    return [`It would not run: ${person} answers in its place: ${JSON.stringify(output)}`];
+  if (kind === 'answer') return [`It would not run: ${person} answers in its place: ${JSON.stringify(output)}`];
   if (number === 1) return [];
   return [`Edited: ${person} changed the arguments, and it would run with: ${JSON.stringify(args)}`];
 }
