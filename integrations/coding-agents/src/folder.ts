@@ -1,6 +1,6 @@
 import { jcsDigest } from '@countersign/contracts';
 import { isAbsolute, resolve } from 'node:path';
-import { HookInputError, type AgentCall } from './agent.js';
+import { HookInputError, type AgentCall, type ToolServer } from './agent.js';
 import type { HookOptions } from './options.js';
 
 /** How links in a path are resolved. */
@@ -51,20 +51,23 @@ function whyUnfit(cwd: string): string | undefined {
   return undefined;
 }
 
+/** What a call is relative to. */
+interface Place {
+  readonly cwd: string;
+  readonly server?: ToolServer | undefined;
+}
+
 /**
  * The folder and the server as calls name them in the ledger, in their `batchId`: each call shows that, also without an approval, and
  * the ledger refuses a repeated call with another one.
  */
-export function placeIdOf({ cwd, server }: Pick<AgentCall, 'server'> & { readonly cwd: string }): string {
+export function placeIdOf({ cwd, server }: Place): string {
   const place = server === undefined ? cwd : [cwd, server.name ?? null, server.endpoint];
   return `${server === undefined ? 'folder' : 'place'}_${jcsDigest(place).replace(/^sha256:/, '')}`;
 }
 
 /** The labels of a call, for people, rules and grants: what its tool and its arguments are relative to. */
-export function placeLabelsOf({
-  cwd,
-  server,
-}: Pick<AgentCall, 'server'> & { readonly cwd: string }): Readonly<Record<string, string>> {
+export function placeLabelsOf({ cwd, server }: Place): Readonly<Record<string, string>> {
   if (server === undefined) return { cwd };
   const name = server.name?.slice(0, serverNameMax).toWellFormed();
   return { cwd, ...(name === undefined ? {} : { mcpServer: name }), mcpEndpoint: server.endpoint };
