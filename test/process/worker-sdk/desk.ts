@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
@@ -74,7 +75,13 @@ export async function openDesk(): Promise<Desk> {
   const front = { url, token: token('desk') };
   const person: Desk['person'] = (id) => clientOf({ id, groups: ['ops'] }, front);
   const remove = async (path: string, id: string): Promise<void> => {
-    const headers = { authorization: `Bearer ${token('desk')}`, ...(id !== '' && { 'countersign-person': id }) };
+    // A second withdrawal says that it repeats no earlier one.
+    const key = { 'idempotency-key': randomUUID() };
+    const headers = {
+      ...key,
+      authorization: `Bearer ${token('desk')}`,
+      ...(id !== '' && { 'countersign-person': id }),
+    };
     expect((await fetch(`${url}${path}`, { method: 'DELETE', headers })).status).toBe(200);
   };
   return {
