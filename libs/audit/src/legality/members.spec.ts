@@ -126,6 +126,7 @@ const judgedInside: Readonly<Record<string, string>> = {
   GrantCreated: inside('match', 'digest salt when any'),
   PasskeyConfirmed: inside('assertion', signature),
   ConfigurationChanged: `${inside('added', rights)} ${inside('changed', rights)} removed.credential`,
+  StopDeclared: inside('scope', 'tenant toolName agentId'),
   LogKeyChanged: inside('mlDsa', 'before after'),
 };
 
