@@ -17,7 +17,7 @@ const nothing = {
 function openUse(lostEnd?: Recorded['lostEnd']) {
   const clock = createVirtualClock(Date.parse('2026-11-27T10:00:00Z'));
   const noted: { readonly tenant: string; readonly event: SystemEventBody }[] = [];
-  const recorded: Recorded = { ...nothing, lostEnd };
+  const recorded: Recorded = { ...nothing, restoredTo: undefined, lostEnd };
   const system: Pick<SystemLog, 'note' | 'record' | 'recorded'> = {
     recorded: () => Promise.resolve(recorded),
     record: (tenant, event) => Promise.resolve(void noted.push({ tenant, event })),
