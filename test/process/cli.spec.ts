@@ -21,7 +21,7 @@ interface Call {
   readonly instruction: string | null;
   readonly approval: {
     readonly approvalId: string;
-    readonly actionDigest: string;
+    readonly shownDigest: string;
     readonly responses: readonly unknown[];
   };
 }
@@ -90,7 +90,7 @@ describe('countersign on the machine of its server', () => {
       'approve',
       approval.approvalId,
       '--digest',
-      approval.actionDigest,
+      approval.shownDigest,
       '--reason',
       'seen',
       '--instruction',

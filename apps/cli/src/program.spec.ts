@@ -129,8 +129,8 @@ describe('answering', () => {
   it.each([
     [['approve', approvalId], { decision: { type: 'approve' } }],
     [
-      ['approve', approvalId, '--reason', 'seen "it"', '--instruction', 'verify', '--digest', pending.actionDigest],
-      { decision: { type: 'approve' }, reason: 'seen "it"', instruction: 'verify', actionDigest: pending.actionDigest },
+      ['approve', approvalId, '--reason', 'seen "it"', '--instruction', 'verify', '--digest', pending.shownDigest],
+      { decision: { type: 'approve' }, reason: 'seen "it"', instruction: 'verify', shownDigest: pending.shownDigest },
     ],
     [['deny', approvalId, '--reason', 'no'], { decision: { type: 'deny' }, reason: 'no' }],
     [['answer', approvalId, '--output', '{"rows":3}'], { decision: { type: 'answer', output: { rows: 3 } } }],
@@ -139,7 +139,7 @@ describe('answering', () => {
       ['edit', approvalId, '--arguments', '{"path":"/tmp/x"}'],
       {
         decision: { type: 'edit', arguments: { path: '/tmp/x' } },
-        ...{ proposalDigest: pending.proposal.digest, shownDigest: pending.shownDigest },
+        shownRevision: pending.shownRevision,
       },
     ],
   ])('%j', async (args, body) => {
@@ -238,7 +238,7 @@ describe('answering', () => {
     );
   });
 
-  it.each([['--yes'], ['--digest', pending.actionDigest]])(
+  it.each([['--yes'], ['--digest', pending.shownDigest]])(
     'an approval on a terminal asks nothing with %s',
     async (...options) => {
       given(pending);
@@ -263,13 +263,38 @@ describe('answering', () => {
 
   it('an approval by a digest or for a program shows nothing, and is bound to that digest alone', async () => {
     given(pending);
-    const { out } = await run(['approve', approvalId, '--digest', pending.actionDigest]);
+    const { out } = await run(['approve', approvalId, '--digest', pending.shownDigest]);
     expect(out).toBe('Approved: delete_file. The approval is approved.\n');
     await run(['approve', approvalId, '--json']);
     expect(posted().map(([, sent]) => sent)).toEqual([
-      { decision: { type: 'approve' }, actionDigest: pending.actionDigest },
+      { decision: { type: 'approve' }, shownDigest: pending.shownDigest },
       { decision: { type: 'approve' } },
     ]);
+  });
+
+  it('an edit for a program claims nothing that it did not show, and one by a digest is bound to that digest', async () => {
+    given(pending);
+    const edit = ['edit', approvalId, '--arguments', '{"path":"/tmp/x"}'];
+    await run([...edit, '--json']);
+    await run([...edit, '--digest', pending.shownDigest]);
+    const { shownRevision, shownDigest } = pending;
+    const decision = { type: 'edit', arguments: { path: '/tmp/x' } };
+    expect(posted().map(([, sent]) => sent)).toEqual([
+      { decision, shownRevision },
+      { decision, shownDigest },
+    ]);
+  });
+
+  it('tells a person who gives the digest of the arguments which digest is meant', async () => {
+    given(pending);
+    const { actionDigest } = pending;
+    server.intercept = ({ method }) =>
+      method === 'GET'
+        ? undefined
+        : { status: 409, body: { code: 'digest-mismatch', status: 409, detail: 'x', actionDigest } };
+    const { code, err } = await run(['approve', approvalId, '--digest', actionDigest]);
+    expect(code).toBe(5);
+    expect(err.replaceAll('\n', ' ')).toContain('--digest is the shownDigest of the approval');
   });
 
   it('the second time says kindly who was first', async () => {
@@ -395,6 +420,17 @@ describe('answering many', () => {
     const { code, out } = await run(['deny', '--tool', 'read_*', '--yes', '--json']);
     expect(code).toBe(0);
     expect(out).toBe('{"approvalId":"apr_1","status":"done"}\n{"approvalId":"apr_2","status":"done"}\n');
+  });
+
+  it('shows nothing with --json, and its responses say so', async () => {
+    given(one, two);
+    await run(['approve', '--run', 'run-42', '--yes', '--json']);
+    const sent = posted().map(([, body]) => body as Record<string, unknown>);
+    expect(sent).toHaveLength(2);
+    for (const body of sent) {
+      expect(body).not.toHaveProperty('proposalDigests');
+      expect(body).not.toHaveProperty('shownDigests');
+    }
   });
 
   it('says how many of them still wait for more people', async () => {

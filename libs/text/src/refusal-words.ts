@@ -22,7 +22,7 @@ const detailMax = 2000;
 const common: Readonly<Record<string, string>> = {
   'own-request':
     'This request is yours: it was made by you, by your agent or in your name. Another person must answer.',
-  'digest-mismatch': 'The arguments have changed since: look again before you answer. Nothing was recorded.',
+  'digest-mismatch': 'What is asked has changed since: look again before you answer. Nothing was recorded.',
 };
 
 /** Describes a refusal for people. When another person was first, it says who, when and through which channel. */

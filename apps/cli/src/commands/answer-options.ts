@@ -10,7 +10,10 @@ function withRemarks(command: Command): Command {
   return command
     .option('--reason <text>', 'why; recorded, and told to the agent')
     .option('--instruction <text>', 'an instruction for the next steps of the agent')
-    .option('--digest <sha256:…>', 'the digest that you saw: refused if the arguments have changed');
+    .option(
+      '--digest <sha256:…>',
+      'the shownDigest of the approval that you saw: refused if anything of it has changed',
+    );
 }
 
 /** `inbox` and the commands that respond to one approval. */

@@ -112,22 +112,30 @@ async function toolFilter({ tool }: ManyOptions): Promise<(toolName: string) => 
 }
 
 async function send(
-  { client }: Invocation,
+  invocation: Invocation,
   type: 'approve' | 'deny',
   approvals: readonly ApprovalView[],
   { reason, instruction, dryRun }: ManyOptions & { readonly dryRun?: boolean },
 ): Promise<readonly Result[]> {
+  const shown = approvals.filter((approval) => isShown(invocation, type, approval));
   const body = {
     approvalIds: approvals.map(({ approvalId }) => approvalId),
-    proposalDigests: Object.fromEntries(approvals.map(({ approvalId, proposal }) => [approvalId, proposal.digest])),
-    shownDigests: Object.fromEntries(approvals.map(({ approvalId, shownDigest }) => [approvalId, shownDigest])),
+    ...(shown.length > 0 && {
+      proposalDigests: Object.fromEntries(shown.map(({ approvalId, proposal }) => [approvalId, proposal.digest])),
+      shownDigests: Object.fromEntries(shown.map(({ approvalId, shownDigest }) => [approvalId, shownDigest])),
+    }),
     decision: { type },
     ...(reason !== undefined && { reason }),
     ...(instruction !== undefined && { instruction }),
     ...(dryRun === true && { dryRun }),
   };
-  const { results } = await client.post<{ results: readonly Result[] }>('/v1/approvals/responses', { body });
+  const { results } = await invocation.client.post<{ results: readonly Result[] }>('/v1/approvals/responses', { body });
   return results;
+}
+
+/** With --json nothing is shown; a row of a denial may be cut. A response to what was not shown does not say that it was. */
+function isShown({ json, columns }: Invocation, type: 'approve' | 'deny', approval: ApprovalView): boolean {
+  return !json && (type === 'approve' || fitsOneLine(approval, columns));
 }
 
 /** A row is one line, unless it would cut what is to be approved: then all of it is shown. */

@@ -1,5 +1,5 @@
 import type { ApprovalView, GrantView, JsonValue, Remember, RevealedView } from '@countersign/contracts';
-import { localError, usageError } from '../cli-error.js';
+import { CliError, localError, refusedError, usageError } from '../cli-error.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -21,12 +21,12 @@ import type { RememberOptions } from './remember-options.js';
 export interface Remarks {
   readonly reason?: string | undefined;
   readonly instruction?: string | undefined;
-  /** The digest of the arguments that the person saw. The server rejects the response when it has changed. */
-  readonly actionDigest?: string | undefined;
-  /** The same for the proposal, which an answer changes too. */
+  /** The digest of the proposal that the person saw. The server rejects the response when it has changed. */
   readonly proposalDigest?: string | undefined;
   /** The same for the proposal with its instructions. */
   readonly shownDigest?: string | undefined;
+  /** Binds the response to the current question, without a word about what the person saw. */
+  readonly shownRevision?: number | undefined;
   /** Also creates a standing grant. */
   readonly remember?: Remember | undefined;
 }
@@ -73,7 +73,7 @@ export interface RespondOptions {
 }
 
 function remarksOf({ reason, instruction, digest }: RespondOptions): Remarks {
-  return { reason, instruction, actionDigest: digest };
+  return { reason, instruction, shownDigest: digest };
 }
 
 async function respond(
@@ -82,11 +82,21 @@ async function respond(
   decision: DecisionToSend,
   remarks: Remarks,
 ): Promise<ExitCode> {
-  const approval = await sendResponse(invocation.client, approvalId, decision, remarks);
+  const approval = await sendResponse(invocation.client, approvalId, decision, remarks).catch((error: unknown) => {
+    throw withDigestRemedy(error, remarks);
+  });
   invocation.printJson(approval);
   invocation.print(...wrapped(responseSentWords(decision.type, approval), invocation.columns, 'green'));
   if (approval.grant !== undefined) invocation.print(...grantLines(approval.grant, invocation.columns));
   return exitCodes.ok;
+}
+
+/** An approval has several digests: one of the arguments alone says nothing about an answer and the instructions. */
+function withDigestRemedy(error: unknown, { shownDigest }: Remarks): unknown {
+  const isOfArguments = error instanceof CliError && error.problem['actionDigest'] === shownDigest;
+  return isOfArguments && error.problem.code === 'digest-mismatch'
+    ? refusedError(error.problem, '--digest is the shownDigest of the approval, not the actionDigest of the call.')
+    : error;
 }
 
 /** `countersign approve` and `countersign deny`. */
@@ -177,9 +187,15 @@ export async function edit(
     return exitCodes.ok;
   }
   if (terminal.interrupted.aborted) return exitCodes.interrupted;
-  const { proposal, shownDigest } = approval;
-  const remarks = { ...remarksOf(options), proposalDigest: proposal.digest, shownDigest };
+  const remarks = { ...remarksOf(options), ...boundTo(invocation, approval, options) };
   return respond(invocation, approvalId, { type: 'edit', argumentsJson: edited.text }, remarks);
+}
+
+/** With --json nothing was shown: the edit is bound to the approval that it read, and does not say that a person saw it. */
+function boundTo({ json }: Invocation, approval: ApprovalView, { digest }: RespondOptions): Remarks {
+  if (digest !== undefined) return { shownDigest: digest };
+  const { proposal, shownDigest, shownRevision } = approval;
+  return json ? { shownRevision } : { proposalDigest: proposal.digest, shownDigest };
 }
 
 async function editedArguments(
@@ -212,5 +228,11 @@ export async function reveal(invocation: Invocation, approvalId: string): Promis
   const revealed = await client.post<RevealedView>(`/v1/approvals/${encodeURIComponent(approvalId)}/reveal`);
   invocation.printJson(revealed);
   invocation.print(...argumentLines(revealed.arguments, columns));
+  if (revealed.output !== undefined)
+    invocation.print(
+      { text: '' },
+      { text: 'The proposed answer', tone: 'bold' },
+      ...argumentLines({ answer: revealed.output }, columns),
+    );
   return exitCodes.ok;
 }
