@@ -4,7 +4,7 @@ import { chainWords, plainLabelWords, printable, requesterWords } from '@counter
 import { End, Marked, RiskBadge, glanceOf, problemWords } from '@countersign/react/parts';
 import type { BulkResult } from '@countersign/react/parts';
 import { ScrollTable } from '../ui/table.js';
-import { glanceMax, isShownWhole } from './shown-whole.js';
+import { glanceMax, isShownWhole, rowNotes } from './shown-whole.js';
 import type { BulkPreview } from './use-bulk.js';
 
 const columns = ['Tool', 'Arguments', 'Labels', 'Risk', 'Asked by', 'Agent'];
@@ -25,6 +25,11 @@ export function BulkTable(props: {
           </th>
           <td className="cs-mono wrap">
             <Marked text={glanceOf(approval.arguments, glanceMax)} />
+            {rowNotes(approval).map((note) => (
+              <p key={note} className="cs-notice">
+                {note}
+              </p>
+            ))}
             {results === undefined && isShownWhole(approval) && <End />}
           </td>
           <td className="wrap">

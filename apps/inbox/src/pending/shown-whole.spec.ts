@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isShownWhole } from './shown-whole.js';
+import { isShownWhole, rowNotes } from './shown-whole.js';
 
 type Row = Parameters<typeof isShownWhole>[0];
 
@@ -23,5 +23,25 @@ describe('a row of a bulk response', () => {
     expect(isShownWhole({ ...plain, proposal: { ...proposal, kind: 'answer', output: 'sent' } })).toBe(false);
     expect(isShownWhole({ ...plain, instructions: [{ respondedBy: 'ann', instruction: 'then stop' }] })).toBe(false);
     expect(isShownWhole({ ...plain, arguments: { list: [mask] } })).toBe(false);
+  });
+});
+
+describe('the notes of a row', () => {
+  const noted = { ...plain, endedProposals: [], schemaNotes: [] };
+  const ended = { approvalId: 'a', number: 2, kind: 'run' as const, proposedBy: 'bob', proposedAt: '' };
+
+  it('say what is hidden, what is not checked, who edited it, and what ended before', () => {
+    expect(rowNotes(noted)).toEqual([]);
+    expect(
+      rowNotes({
+        ...{ ...noted, hiddenValues: [{ pointer: '/pin', why: 'schema' }], endedProposals: [ended] },
+        ...{ schemaNotes: [{ pointer: '/a', why: 'x' }], proposal: { ...proposal, number: 2, proposedBy: 'ann' } },
+      }),
+    ).toEqual([
+      "1 value is hidden from you: 1 by the agent's tool schema",
+      'Not checked by the tool’s schema at "/a"',
+      'Edited by ann',
+      'Not approved before: edit by bob',
+    ]);
   });
 });

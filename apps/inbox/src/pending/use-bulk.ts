@@ -3,6 +3,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import { problemOf, problemWords, respondInBulk, usePendingStore } from '@countersign/react/parts';
 import type { BulkResult, Problem } from '@countersign/react/parts';
 import { client } from '../api/client.js';
+import { isShownWhole } from './shown-whole.js';
 
 /** The decisions that can be given to many at once. */
 export type BulkType = 'approve' | 'deny';
@@ -62,7 +63,9 @@ export function useBulkSending(onAllDone: (type: BulkType, count: number) => voi
     setProblem('');
     try {
       const mode = isTogether ? 'all-or-nothing' : 'independent';
-      const answer = await respondInBulk(client, approvals, { type }, { mode, remarks: { reason, instruction: '' } });
+      const remarks = { reason, instruction: '' };
+      const shown = approvals.filter(isShownWhole);
+      const answer = await respondInBulk(client, approvals, { type }, { mode, remarks, shown });
       for (const { approval } of answer.results) if (approval !== undefined) store.apply(approval);
       if (answer.results.every(({ status }) => status === 'done')) onAllDone(type, approvals.length);
       setResults(answer.results);

@@ -102,18 +102,28 @@ export const respond = (
     },
   });
 
-/** Gives one response to many approvals, each bound to what was shown of it. `dryRun` records nothing. */
+/**
+ * Gives one response to many approvals, each bound to what was shown of it: those of `shown` were shown whole (default: all).
+ * `dryRun` records nothing.
+ */
 export const respondInBulk = (
   client: ApprovalsClient,
   approvals: readonly ApprovalView[],
   decision: Decision,
-  { remarks, ...how }: { mode?: 'independent' | 'all-or-nothing'; remarks: Remarks; dryRun?: boolean },
+  {
+    remarks,
+    shown = approvals,
+    ...how
+  }: {
+    mode?: 'independent' | 'all-or-nothing';
+    remarks: Remarks;
+    dryRun?: boolean;
+    shown?: readonly ApprovalView[];
+  },
 ): Promise<{ readonly results: readonly BulkResult[] }> => {
   const approvalIds = approvals.map(({ approvalId }) => approvalId);
-  const proposalDigests = Object.fromEntries(
-    approvals.map(({ approvalId, proposal }) => [approvalId, proposal.digest]),
-  );
-  const shownDigests = Object.fromEntries(approvals.map(({ approvalId, shownDigest }) => [approvalId, shownDigest]));
+  const proposalDigests = Object.fromEntries(shown.map(({ approvalId, proposal }) => [approvalId, proposal.digest]));
+  const shownDigests = Object.fromEntries(shown.map(({ approvalId, shownDigest }) => [approvalId, shownDigest]));
   return client.send('POST', '/v1/approvals/responses', {
     body: { approvalIds, proposalDigests, shownDigests, decision, ...how, ...given(remarks) },
   });
