@@ -7,6 +7,7 @@ import { createSessions } from '../inbox/sessions.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 import { createTokens } from '../tokens.js';
+import { mailStyle } from './mail-page.js';
 import { createResponsePort } from './response-port.js';
 
 const tokens = createTokens([
@@ -103,6 +104,13 @@ async function openMail(): Promise<OpenedChannel> {
   };
   return { ...opened, close };
 }
+
+it('keeps the spaces of everything that the page shows, because names and labels differ by them', () => {
+  const styles = [...mailStyle.matchAll(/(?<selectors>[^{}]+)\{(?<rules>[^}]*)\}/g)].map(({ groups }) => groups);
+  const kept = styles.filter((one) => one?.['rules']?.includes('white-space: pre-wrap'));
+  const selectors = kept.flatMap((one) => (one?.['selectors'] ?? '').split(',').map((name) => name.trim()));
+  expect(selectors.toSorted()).toEqual(['.lines', 'h2', 'pre']);
+});
 
 describe('the mail channel', () => channelContract(openMail));
 

@@ -53,7 +53,7 @@ body { margin: 0; }
 main { max-width: 46rem; margin: 0 auto; padding: 1rem 1rem 3rem; }
 h2, .lines, pre { overflow-wrap: anywhere; }
 h3 { margin: 1.5rem 0 0.25rem; font-size: 0.9rem; }
-.lines { white-space: pre-line; }
+h2, .lines { white-space: pre-wrap; }
 #warnings { font-weight: 600; }
 pre { margin: 0; padding: 0.75rem; border: 1px solid GrayText; border-radius: 6px; overflow-wrap: anywhere; white-space: pre-wrap; }
 label { display: grid; gap: 0.25rem; }
