@@ -113,8 +113,10 @@ export const responseWithdrawnSchema = z.strictObject({
 export const valuesRevealedSchema = z.strictObject({
   approvalId: z.string(),
   revealedBy: z.string(),
-  /** JSON pointers of the values that were shown. */
+  /** JSON pointers of the values of the arguments that were shown. */
   pointers: z.array(z.string()),
+  /** The same for the output of a proposed answer. Absent: no value of an answer was shown. */
+  outputPointers: z.array(z.string()).exactOptional(),
   via: z.string(),
   revealedAt: timeSchema,
   ...proofShape,

@@ -121,7 +121,6 @@ export { presentedOf } from './presented.js';
 export type { Presented, PresentedView } from './presented.js';
 export { requestHeadersSchema } from './message-headers.js';
 export { createMessageSchemas } from './message-schemas.js';
-export { maskSchema } from './sensitive-schema.js';
 export { parseBody } from './absent-nulls.js';
 export { requestMessageSchemas } from './request-messages.js';
 export type { RequestMessageType } from './request-messages.js';
@@ -234,6 +233,7 @@ export type { RunEvent } from './run-events.js';
 export {
   concealAt,
   concealed,
+  hiddenByName,
   hiddenValues,
   maskAt,
   maskByName,
@@ -254,8 +254,8 @@ export {
   valuePointers,
 } from './sealed-values.js';
 export type { SecretValues, Unreadable } from './sealed-values.js';
-export { isMarkedSchema } from './sensitive-schema.js';
-export { erasedMark, isMask, maskOf, masksIn } from './sensitive-mask.js';
+export { isMarkedSchema, maskSchema } from './sensitive-schema.js';
+export { erasedMark, hasUnreadable, isMask, maskOf, masksIn } from './sensitive-mask.js';
 export { maskRulesDigest } from './sensitive-names.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';

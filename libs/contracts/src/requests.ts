@@ -195,7 +195,10 @@ export const respondSchema = z
       description:
         'The `shownRevision` of the approval that you saw: a response to an earlier question is answered `digest-mismatch`. Send it where a message may be delayed or read again, as in a chat or on a bus.',
     }),
-    actionDigest: digestSchema.optional(),
+    actionDigest: digestSchema.optional().meta({
+      description:
+        'The digest of the arguments that you saw: other ones are answered `digest-mismatch`. It says nothing about a proposed answer, so without a digest of the proposal it approves none.',
+    }),
     signature: answerSignatureSchema.optional().meta({
       description:
         'The signature of this answer with a passkey of yours. An answer under a rule with `requireSignature`, or with `minAssurance: high`, needs it.',

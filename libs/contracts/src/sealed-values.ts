@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from './json.js';
 import { erasedMark, keyMissingMark } from './sensitive-mask.js';
 import { isContainer, membersOf } from './sensitive-members.js';
 import { maskSchema } from './sensitive-schema.js';
-import { hiddenValues, sensitivePointers } from './sensitive.js';
+import { hiddenByName, hiddenValues } from './sensitive.js';
 
 /** The text that the log has in the place of a sealed value. */
 const sealedMark = '[sealed]';
@@ -63,7 +63,7 @@ function withSalt(
 }
 
 function resultPointers(place: string, value: JsonValue): readonly string[] {
-  return hiddenValues(value, sensitivePointers(value)).map(({ pointer }) => place + pointer);
+  return hiddenByName(value).map(({ pointer }) => place + pointer);
 }
 
 /** The types of events that {@link secretPointers} finds values in. */

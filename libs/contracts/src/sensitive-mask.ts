@@ -8,6 +8,12 @@ export const erasedMark = '[erased]';
 /** The text in the place of a value whose key is lost. It needs no mask. */
 export const keyMissingMark = '[key missing]';
 
+/** Returns whether a value, or one inside it, is a text that stands for an erased or lost value. */
+export function hasUnreadable(value: JsonValue): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(hasUnreadable);
+  return value === erasedMark || value === keyMissingMark;
+}
+
 const masksWithHash = /\[masked sha256:[0-9a-f]{16}\]/g;
 
 /** Returns whether a value is a mask of a sensitive value. */

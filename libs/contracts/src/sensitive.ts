@@ -75,6 +75,11 @@ export function hiddenValues(value: JsonValue, pointers: readonly string[]): rea
   return hidden;
 }
 
+/** The values of `value` that {@link maskByName} hides or changes: a result has no schema, so names alone decide. */
+export function hiddenByName(value: JsonValue): readonly HiddenValue[] {
+  return hiddenValues(value, sensitivePointers(value));
+}
+
 /** Pointers as a tree, so that a walk can compare them without building a pointer for each value. */
 interface PointerTree {
   readonly members: Map<string, PointerTree>;

@@ -142,10 +142,15 @@ export const approvalViewSchema = z
 export type ApprovalView = z.infer<typeof approvalViewSchema>;
 
 export const revealedViewSchema = z
-  .strictObject({ arguments: jsonObjectSchema })
-  .meta({ id: 'RevealedArguments', description: 'The arguments of an approval with the hidden values shown.' });
+  .strictObject({
+    arguments: jsonObjectSchema,
+    output: jsonValueSchema.exactOptional().meta({
+      description: 'Only where an answer is proposed in place of the run: that answer with the hidden values shown.',
+    }),
+  })
+  .meta({ id: 'RevealedArguments', description: 'What an approval is about, with the hidden values shown.' });
 
-/** The arguments of an approval with the hidden values shown. */
+/** What an approval is about, with the hidden values shown. */
 export type RevealedView = z.infer<typeof revealedViewSchema>;
 
 export const toolCallViewSchema = z

@@ -12,7 +12,7 @@ import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
 import { noApproverDetail, stageWithoutApprovers, uncheckedSchema } from './step.questions.js';
 import { groupsAsked, isApprover as isApproverOf, isAsked } from './seats.js';
-import { instructionsOf } from './voting.js';
+import { refusedUnseen } from './tool-call.approval-seen.js';
 
 type Response = EventData<'ApprovalResponded'>;
 
@@ -110,11 +110,15 @@ const hasReason: Check = ({ edited, command: { decision, reason } }) =>
     ? no('reason-required', `"${decision.type}" needs a reason.`)
     : undefined;
 
-/** Attack: a person approves what cannot be read. The arguments are erased or their key is lost, so they cannot run. */
-const isReadable: Check = ({ approval, command: { decision } }) => {
+/**
+ * Attack: a person approves what cannot be read. The arguments are erased or their key is lost, so they cannot run. A proposed
+ * answer without its values is another one than its author gave.
+ */
+const isReadable: Check = ({ approval, command: { decision, isAnswerUnreadable = false } }) => {
   const { kind, action } = currentProposal(approval);
   const wouldRun = decision.type === 'edit' || (decision.type === 'approve' && kind === 'run');
-  return wouldRun && action.salt === null
+  const wouldAnswer = decision.type === 'approve' && kind === 'answer';
+  return (wouldRun && action.salt === null) || (wouldAnswer && isAnswerUnreadable)
     ? no(
         'digest-mismatch',
         'Values of this tool call cannot be read, because they are erased or their key is missing: it can be denied.',
@@ -122,54 +126,7 @@ const isReadable: Check = ({ approval, command: { decision } }) => {
     : undefined;
 };
 
-/**
- * Attack: the proposal changed after the approver looked, or another approver added an instruction to the agent. The
- * digests that they saw must be the current ones.
- *
- * Attack: a message that decided nothing, or whose response was withdrawn, is sent again when the same is shown once more. The
- * revision that it names is an older one.
- */
-const isSeen: Check = ({ command, approval }) => {
-  const { proposalDigest, shownDigest, shownRevision, actionDigest } = command;
-  const isShown = proposalDigest === null || proposalDigest.shown === proposalDigest.current;
-  if (isShown && isOfAction(actionDigest, approval)) {
-    if (!isToldAll(shownDigest)) {
-      return no('digest-mismatch', 'The agent gets another instruction than you were shown.', asked(command, approval));
-    }
-    if (shownRevision === undefined || shownRevision.shown === shownRevision.current) return undefined;
-    const detail = 'This is a response to an earlier question: look at the current one, and respond to that.';
-    return no('digest-mismatch', detail, asked(command, approval));
-  }
-  return no('digest-mismatch', 'What is asked is no longer what you answered.', asked(command, approval));
-};
-
-function isOfAction(actionDigest: string | null, approval: Approval): boolean {
-  return actionDigest === null || actionDigest === currentProposal(approval).action.actionDigest;
-}
-
-/** What a person needs to look at before they answer again. */
-function asked(
-  { proposalDigest, shownDigest, shownRevision }: RespondToApproval,
-  approval: Approval,
-): NonNullable<Refusal['extra']> {
-  const { action, number, kind, proposedBy, proposedAt, replaces } = currentProposal(approval);
-  return {
-    actionDigest: action.actionDigest,
-    proposal: {
-      ...{ number, kind, proposedBy, proposedAt, replaces },
-      ...(proposalDigest !== null && { digest: proposalDigest.current }),
-    },
-    ...(shownDigest !== undefined && { shownDigest: shownDigest.current }),
-    ...(shownRevision !== undefined && { shownRevision: shownRevision.current }),
-    instructions: instructionsOf(approval).map((one) => ({ ...one })),
-  };
-}
-
-/** A surface that shows instructions says so: everybody who votes there after an instruction sees it first. */
-function isToldAll(shownDigest: RespondToApproval['shownDigest']): boolean {
-  const { shown = null, current } = shownDigest ?? {};
-  return shown === null || shown === current;
-}
+const isSeen: Check = ({ command, approval }) => refusedUnseen(command, approval);
 
 const isFirstVote: Check = ({ approval, response, command: { responder } }) => {
   const earlier = earlierVote(approval, response, responder);

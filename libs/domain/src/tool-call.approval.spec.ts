@@ -273,6 +273,30 @@ describe('RespondToApproval', () => {
         .then([responded('bob', { proposal: 2, actionDigest: digestOf('b') })]);
     });
 
+    it('is refused for another person’s answer where it names the arguments alone', () => {
+      const events = history(request(twoOf), answer('alice', 'paid'));
+      given(events)
+        .when(respond('bob', { actionDigest: digest }))
+        .thenRefused('digest-mismatch');
+      const proposalDigest = { shown: 'sha256:2', current: 'sha256:2' };
+      given(events)
+        .when(respond('bob', { actionDigest: digest, proposalDigest }))
+        .thenAccepted({ proposal: 2, resolution: 'approved' });
+      given(events)
+        .when(deny('bob', { actionDigest: digest }))
+        .thenAccepted({ proposal: 2 });
+    });
+
+    it('is refused for an answer that cannot be read any more, which can be denied', () => {
+      const events = history(request(twoOf), answer('alice', '[key missing]'));
+      given(events)
+        .when(respond('bob', { isAnswerUnreadable: true }))
+        .thenRefused('digest-mismatch');
+      given(events)
+        .when(deny('bob', { isAnswerUnreadable: true }))
+        .thenAccepted({ proposal: 2 });
+    });
+
     it('is refused twice from the same person for the same arguments', () => {
       const events = history(request(twoOf), respond('alice'));
       for (const again of [respond('alice'), deny('alice'), respond(' ALICE '), editBy('alice', edit('a'))]) {

@@ -217,7 +217,7 @@ export function refusedUntold(command: RespondToApproval, state: ToolCallState):
  * and the person.
  */
 export function revealValues(command: RevealValues, state: ToolCallState): RuleResult<ToolCallEvent> {
-  const { approvalId, pointers, responder, at } = command;
+  const { approvalId, pointers, outputPointers, responder, at } = command;
   const found = findApproval(state, approvalId);
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const asked: RespondToApproval = {
@@ -226,11 +226,12 @@ export function revealValues(command: RevealValues, state: ToolCallState): RuleR
   };
   const chosen = chosenAnswer(revealChecks, answersOf(asked, found));
   if ('refusal' in chosen) return { status: 'refused', refusal: chosen.refusal };
-  if (pointers.length === 0) return accepted();
+  if (pointers.length + outputPointers.length === 0) return accepted();
   const { revealsMax } = historyLimits;
   if (found.approval.reveals >= revealsMax) return { status: 'refused', refusal: tooMany('reveals', revealsMax) };
   const { principal: revealedBy, via } = responder;
-  const data = { approvalId, revealedBy, pointers: [...pointers], via, revealedAt: toStored(at) };
+  const ofOutput = outputPointers.length === 0 ? {} : { outputPointers: [...outputPointers] };
+  const data = { approvalId, revealedBy, pointers: [...pointers], ...ofOutput, via, revealedAt: toStored(at) };
   return accepted({ type: 'ValuesRevealed', data });
 }
 

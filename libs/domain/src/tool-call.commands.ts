@@ -147,6 +147,8 @@ export interface RespondToApproval extends Timed {
   readonly shownDigest?: { readonly shown: string | null; readonly current: string };
   /** The revision of what the person was shown, and the current one. Absent: the channel did not say. */
   readonly shownRevision?: { readonly shown: number; readonly current: number };
+  /** Values of the proposed answer are erased, or their key is lost. Default: false. */
+  readonly isAnswerUnreadable?: boolean;
   /** The action digest that the person saw; null when the channel did not say. */
   readonly actionDigest: string | null;
   readonly reason: string | null;
@@ -181,8 +183,10 @@ export interface VoterNow {
 export interface RevealValues extends Timed {
   readonly type: 'RevealValues';
   readonly approvalId: string;
-  /** JSON pointers of the hidden values; empty when nothing is hidden. */
+  /** JSON pointers of the hidden values of the arguments; empty when nothing is hidden. */
   readonly pointers: readonly string[];
+  /** The same for the output of a proposed answer. */
+  readonly outputPointers: readonly string[];
   readonly responder: Responder;
 }
 

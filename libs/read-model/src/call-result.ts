@@ -1,4 +1,4 @@
-import { hiddenValues, isBlank, maskByName, sensitivePointers } from '@countersign/contracts';
+import { hiddenByName, isBlank, maskByName } from '@countersign/contracts';
 import type { HiddenValue, JsonValue } from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
@@ -13,7 +13,7 @@ export function resultOf(value: JsonValue, visibility: Visibility): JsonValue {
 
 /** The values of a result that `resultOf` masks. */
 export function hiddenInResult(value: JsonValue, visibility: Visibility): HiddenValue[] {
-  return visibility === 'whole' ? [] : [...hiddenValues(value, sensitivePointers(value))];
+  return visibility === 'whole' ? [] : [...hiddenByName(value)];
 }
 
 /** Every settled call has a result for its model, so a call that did not run has a reason. */

@@ -30,7 +30,11 @@ const common: EventWords = {
     const castBy = read('castBy');
     return `${read('withdrawnBy')} withdrew the response${castBy === '' ? '' : ` of ${castBy}`}`;
   },
-  ValuesRevealed: (read) => `${read('revealedBy')} looked at the hidden values via ${read('via')}: ${read('pointers')}`,
+  ValuesRevealed: (read) => {
+    const ofAnswer = read('outputPointers');
+    const places = ofAnswer === '' ? read('pointers') : `${read('pointers')} and in the answer ${ofAnswer}`;
+    return `${read('revealedBy')} looked at the hidden values via ${read('via')}: ${places}`;
+  },
   ApprovalExpired: () => 'expired without an answer',
   ApprovalEscalated: (read) => `escalated to ${read('to')} (level ${read('level')})`,
   ApproversReminded: (read) => `reminder ${read('nth')} sent`,

@@ -7,6 +7,17 @@ export interface HiddenPlace {
   readonly why: 'schema' | 'name';
 }
 
+/** All that an approval hides from a reader: values of the arguments, and those of an answer in place of the run. */
+export function hiddenIn({
+  hiddenValues,
+  proposal,
+}: {
+  readonly hiddenValues: readonly HiddenPlace[];
+  readonly proposal: { readonly hiddenValues?: readonly HiddenPlace[] | undefined };
+}): readonly HiddenPlace[] {
+  return [...hiddenValues, ...(proposal.hiddenValues ?? [])];
+}
+
 /** The number of hidden values and who hides them; empty when nothing is hidden. */
 export function hiddenWords(hidden: readonly HiddenPlace[]): string {
   if (hidden.length === 0) return '';

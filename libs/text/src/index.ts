@@ -9,6 +9,7 @@ export { eventWordsOf, responderRead, withLateness, withWhy } from './event-word
 export type { EventWords, ReadMember } from './event-words.js';
 export {
   answeredMaskNote,
+  hiddenIn,
   hiddenInAnswer,
   hiddenWords,
   looksHidden,

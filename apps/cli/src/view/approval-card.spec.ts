@@ -50,6 +50,9 @@ describe('the card of an approval', () => {
     const told = textOf({ hiddenValues: [{ pointer: '/password', why: 'name' }] });
     expect(told).toContain(`"note": "${mask}" ⟦text of the answer, not a hidden value⟧`);
     expect(told).toMatch(/"password": "\[masked sha256:0123456789abcdef\]"$/m);
+    expect(told.replaceAll('\n', ' ')).toContain(
+      '1 value is hidden from you: 1 by its name. Show them: countersign reveal',
+    );
     const either = `"${mask}" ⟦a hidden value, or a text of the answer that reads like one⟧`;
     for (const name of ['note', 'password']) expect(textOf({})).toContain(`"${name}": ${either}`);
   });

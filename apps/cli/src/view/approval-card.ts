@@ -8,6 +8,7 @@ import {
   decidedWords,
   denialWords,
   endedProposalWords,
+  hiddenIn,
   hiddenInAnswer,
   hiddenWords,
   labelWords,
@@ -181,10 +182,12 @@ function answerLines({ proposedBy, output, hiddenValues }: ApprovalView['proposa
   return [...wrapped(title, columns, 'bold', goesOn), ...argumentLines({ answer: output }, columns, hidden, note)];
 }
 
-function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns: number): Line[] {
-  if (hiddenValues.length === 0) return [];
+function hiddenLines(approval: ApprovalView, columns: number): Line[] {
+  const words = hiddenWords(hiddenIn(approval));
+  if (words === '') return [];
+  const { approvalId, state } = approval;
   const how = state === 'pending' ? ` Show them: countersign reveal ${printable(approvalId)}` : '';
-  return wrapped(`${hiddenWords(hiddenValues)}.${how}`, columns, 'yellow');
+  return wrapped(`${words}.${how}`, columns, 'yellow');
 }
 
 function uncheckedLines({ schemaNotes }: ApprovalView, columns: number): Line[] {

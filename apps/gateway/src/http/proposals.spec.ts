@@ -405,6 +405,8 @@ describe('a vote', () => {
     expect(body.proposal).toMatchObject({ kind: 'answer', output: { note: output.note } });
     expect(body.proposal.hiddenValues).toEqual([{ pointer: '/password', why: 'name' }]);
     expect(JSON.stringify(body)).not.toContain('hunter2');
+    const looked = await api.send('POST', `/v1/approvals/${asked.approvalId}/reveal`, { as: 'bob' });
+    expect(looked).toMatchObject({ status: 200, body: { arguments: { to: 'supplier' }, output } });
   });
 
   it('is not for an earlier question, also when the same is shown again after a withdrawal', async () => {

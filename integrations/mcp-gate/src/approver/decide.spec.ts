@@ -78,6 +78,14 @@ it('shows the instructions of those who voted before, and answers what was shown
   expect(responses).toMatchObject([{ shownDigest: 'sha256:3' }]);
 });
 
+it('counts the hidden values of a proposed answer', async () => {
+  const hiddenValues = [{ pointer: '/password', why: 'name' as const }];
+  const proposal = { ...approval.proposal, kind: 'answer' as const, output: { password: '[masked]' }, hiddenValues };
+  const { decided, forms } = open({ action: 'accept', content: { decision: 'approve' } }, { proposal });
+  await decided();
+  expect(forms[0]?.message).toContain('1 value is hidden from you: 1 by its name. The inbox can reveal them.');
+});
+
 it('opens no form about an approval that cannot be read, and says what to do', async () => {
   const detail = 'toolCall-x has an event that this version cannot read: upgrade Countersign';
   const mayDecide = { now: false as const, why: 'unreadable', detail };

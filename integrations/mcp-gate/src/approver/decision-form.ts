@@ -4,6 +4,7 @@ import {
   chainWords,
   decidedWords,
   endedProposalWords,
+  hiddenIn,
   hiddenWords,
   labelWords,
   nameWords,
@@ -132,14 +133,13 @@ function toldLines({ proposal, instructions }: ApprovalView): string[] {
   ];
 }
 
-function footLines(
-  { arguments: args, hiddenValues, proposal, actionDigest, expiresAt }: ApprovalView,
-  url: string,
-): string[] {
+function footLines(approval: ApprovalView, url: string): string[] {
+  const { arguments: args, hiddenValues, proposal, actionDigest, expiresAt } = approval;
+  const hidden = hiddenWords(hiddenIn(approval));
   const written = writtenMasks(args, hiddenValues).size;
   const answered = writtenMasks(proposal.output, proposal.hiddenValues ?? []).size;
   return [
-    ...(hiddenValues.length === 0 ? [] : [`${hiddenWords(hiddenValues)}. The inbox can reveal them.`]),
+    ...(hidden === '' ? [] : [`${hidden}. The inbox can reveal them.`]),
     ...(written === 0 ? [] : [`${String(written)} of the texts only look like hidden values: the agent wrote them.`]),
     ...(answered === 0 ? [] : [`${String(answered)} of the texts of the answer only look like hidden values.`]),
     `Digest: ${actionDigest}`,

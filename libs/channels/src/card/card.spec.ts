@@ -139,6 +139,21 @@ describe('the card', () => {
     );
   });
 
+  it('counts the hidden values of a proposed answer too, also of a call that the same response decides', () => {
+    const { approval } = sampleNotice();
+    if (approval === null) throw new Error('the sample has an approval');
+    const answer = { kind: 'answer', output: { password: '[masked]' }, proposedBy: 'ann' } as const;
+    const hiddenValues = [{ pointer: '/password', why: 'name' as const }];
+    const proposal = { ...approval.proposal, ...answer, hiddenValues };
+    const words = '1 value is hidden from you: 1 by its name';
+    expect(cardOf(sampleNotice({ approval: { proposal } }), 3_000).warnings[0]).toBe(
+      `${words}. Look at them in the inbox`,
+    );
+    const other = sampleNotice({ approval: { proposal }, toolCallId: 'call-2' });
+    const together = [{ call: other.call, approval: { ...approval, proposal } }];
+    expect(cardOf(sampleNotice({ notice: { together } }), 3_000).argumentLines).toContain(`(${words})`);
+  });
+
   it('says that the arguments are not checked by a part of the schema', () => {
     const unchecked = (...pointers: string[]) =>
       cardOf(

@@ -5,6 +5,7 @@ import {
   decidedWords,
   denialWords,
   endedProposalWords,
+  hiddenIn,
   hiddenWords,
   labelWords,
   moreCharacters,
@@ -70,7 +71,7 @@ export function cardOf(
   limits: PressLimits = {},
 ): Card {
   const { call, approval } = notice;
-  const hiddenValues = approval?.hiddenValues ?? [];
+  const hiddenValues = approval === null ? [] : hiddenIn(approval);
   const own = argumentLines(approval?.arguments ?? call.arguments, charactersMax, approval ?? {});
   const shown = withTogether(own, notice, charactersMax);
   const names = [call.toolName, call.agentId, call.runId].map((name) => look(name));
@@ -111,7 +112,7 @@ function linkOf(approval: ApprovalView | null, publicUrl: string | null): string
 
 function warningsOf(
   { posing, hidden, isCut }: { readonly posing: number; readonly hidden: number; readonly isCut: boolean },
-  hiddenValues: ApprovalView['hiddenValues'],
+  hiddenValues: ReturnType<typeof hiddenIn>,
   unchecked: string,
 ): string[] {
   return [

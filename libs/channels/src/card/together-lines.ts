@@ -1,4 +1,4 @@
-import { chainWords, hiddenWords, labelWords, nameWords, schemaNoteWords } from '@countersign/text';
+import { chainWords, hiddenIn, hiddenWords, labelWords, nameWords, schemaNoteWords } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
 
@@ -27,11 +27,11 @@ export function withTogether(own: Lines, { together = [] }: Notice, charactersMa
 
 /** No argument can look like these lines: its text has quotes around it, and its line ends are escapes. */
 function headOf({ approval }: Together): string[] {
-  const { toolName, labels, chain, requestedBy, hiddenValues, schemaNotes } = approval;
+  const { toolName, labels, chain, requestedBy, schemaNotes } = approval;
   const notes = [
     Object.keys(labels).length === 0 ? '' : `labels: ${labelWords(labels)}`,
     chain.length === 0 ? '' : `inside: ${chainWords(chain, requestedBy)}`,
-    hiddenValues.length === 0 ? '' : hiddenWords(hiddenValues),
+    hiddenWords(hiddenIn(approval)),
     schemaNoteWords(schemaNotes),
   ].filter((note) => note !== '');
   return ['', `And ${nameWords(toolName)} with`, ...notes.map((note) => `(${note})`)];

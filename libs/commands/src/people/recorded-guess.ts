@@ -33,7 +33,7 @@ export async function recordedGuess(
     ports,
     { tenant, callId, commandId: `${commandId}:guess`, by: actor },
     toolCallRules.revealValues,
-    (_, at) => ({ type: 'RevealValues', at, approvalId, pointers, responder }),
+    (_, at) => ({ type: 'RevealValues', at, approvalId, pointers, outputPointers: [], responder }),
   );
   return look.status === 'refused' ? look : undefined;
 }

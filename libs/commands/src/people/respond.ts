@@ -1,4 +1,11 @@
-import { actionDigest, hiddenValues, parseApprovalId, unmask } from '@countersign/contracts';
+import {
+  actionDigest,
+  hasUnreadable,
+  hiddenByName,
+  hiddenValues,
+  parseApprovalId,
+  unmask,
+} from '@countersign/contracts';
 import type { Decision, JsonObject, RespondBody, FieldError } from '@countersign/contracts';
 import { areEqualJson, currentProposal, toolCallRules } from '@countersign/domain';
 import type {
@@ -178,6 +185,7 @@ export function toResponse(
     at,
     approvalId,
     decision: toDecision(ports, call, approvalId, body.decision),
+    isAnswerUnreadable: isAnswerUnreadable(approval),
     ...toShown(ports, call, approval, body),
     actionDigest: body.actionDigest ?? null,
     reason: body.reason ?? null,
@@ -188,12 +196,16 @@ export function toResponse(
   };
 }
 
+function isAnswerUnreadable(approval: Approval | undefined): boolean {
+  return approval !== undefined && hasUnreadable(currentProposal(approval).output);
+}
+
 function toDecision(ports: CommandPorts, call: ToolCall, approvalId: string, decision: Decision): ResponseDecision {
   switch (decision.type) {
     case 'edit':
       return toEdit(ports, call, askedAction(call, approvalId), decision.arguments);
     case 'answer':
-      return { ...decision, hidesValues: hiddenValues(decision.output, []).length > 0 };
+      return { ...decision, hidesValues: hiddenByName(decision.output).length > 0 || hasUnreadable(decision.output) };
     case 'approve':
     case 'deny':
       return decision;

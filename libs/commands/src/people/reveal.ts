@@ -1,5 +1,5 @@
-import { hiddenValues, parseApprovalId, toolCallStream } from '@countersign/contracts';
-import type { RevealedView } from '@countersign/contracts';
+import { hiddenByName, hiddenValues, parseApprovalId, toolCallStream } from '@countersign/contracts';
+import type { HiddenValue, RevealedView } from '@countersign/contracts';
 import { currentProposal, toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
@@ -27,8 +27,11 @@ export async function reveal(
     const refusal = forbidden(ports, call.request, 'judge') ?? noApproverNow(ports, actor);
     if (refusal !== undefined) return refusal;
     const action = askedAction(call, approvalId);
-    const pointers = hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer);
-    return { type: 'RevealValues', at, approvalId, pointers, responder: responderOf(ports, actor, at) } as const;
+    const pointers = pointersOf(hiddenValues(action.arguments, action.sensitive));
+    const { output } = revealedOf(call, approvalId);
+    const outputPointers = output === undefined ? [] : pointersOf(hiddenByName(output));
+    const responder = responderOf(ports, actor, at);
+    return { type: 'RevealValues', at, approvalId, pointers, outputPointers, responder } as const;
   };
   const { state, commandIds, position } = await ports.handler.load(toolCallStream(callId));
   const call = callOf(state, actor.tenant);
@@ -38,7 +41,7 @@ export async function reveal(
     const look = toLook(call, ports.clock.now());
     const judged = 'refusal' in look ? look : applyRule(ports, toolCallRules.revealValues, look, call);
     if (judged.status === 'refused') return judged;
-    return { status: 'done', value: { arguments: askedAction(call, approvalId).arguments }, position };
+    return { status: 'done', value: revealedOf(call, approvalId), position };
   }
   const outcome = await withToolCall(
     ports,
@@ -47,7 +50,19 @@ export async function reveal(
     toLook,
   );
   if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
-  return { ...outcome, value: { arguments: askedAction(outcome.value, approvalId).arguments } };
+  return { ...outcome, value: revealedOf(outcome.value, approvalId) };
+}
+
+/** What a person agrees to with the current proposal, in clear: the arguments, and an answer in place of the run. */
+function revealedOf(call: ToolCall, approvalId: string): RevealedView {
+  const { arguments: args } = askedAction(call, approvalId);
+  const approval = findApproval(call, approvalId);
+  const proposal = approval && currentProposal(approval);
+  return proposal?.kind === 'answer' ? { arguments: args, output: proposal.output } : { arguments: args };
+}
+
+function pointersOf(hidden: readonly HiddenValue[]): readonly string[] {
+  return hidden.map(({ pointer }) => pointer);
 }
 
 function proposalNumberOf(call: ToolCall, approvalId: string): number {

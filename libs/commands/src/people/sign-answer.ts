@@ -1,6 +1,6 @@
-import { displayDigest, hiddenValues, passkeysStream } from '@countersign/contracts';
+import { displayDigest, hiddenByName, hiddenValues, passkeysStream } from '@countersign/contracts';
 import type { AnswerSignature, RespondBody } from '@countersign/contracts';
-import { isSameIdentity, passkeyInForce, toolCallRules } from '@countersign/domain';
+import { currentProposal, isSameIdentity, passkeyInForce, toolCallRules } from '@countersign/domain';
 import type { Approval, Passkey, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
 import type * as passkeys from '@countersign/passkeys';
 import type { Actor } from '../actor.js';
@@ -47,7 +47,8 @@ async function problemOf(
 ): Promise<Refused | undefined> {
   // The rules refuse it: there is no such approval.
   if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
-  if (hides(command.decision)) return hiddenDecision;
+  const hidden = hiddenBy(command.decision, approval);
+  if (hidden !== undefined) return hidden;
   const key = await ownPasskey(ports, actor, signature);
   if (key === undefined) return noPasskey;
   // It names the instructions of the votes that count now, or those that were recorded.
@@ -92,6 +93,22 @@ const hiddenDecision = refused(
   'signature-required',
   'An edit or an answer with hidden values cannot be signed. Deny with an instruction instead.',
 );
+
+/** Attack: a signature over the masks of another person's answer. No verifier can compute what it is about. */
+const hiddenProposal = refused(
+  'signature-required',
+  'The proposed answer has hidden values, so a vote about it cannot be signed. Respond without a signature.',
+);
+
+function hiddenBy(decision: ResponseDecision, approval: Approval): Refused | undefined {
+  if (hides(decision)) return hiddenDecision;
+  return isHiddenAnswer(approval) ? hiddenProposal : undefined;
+}
+
+function isHiddenAnswer(approval: Approval): boolean {
+  const { kind, output } = currentProposal(approval);
+  return kind === 'answer' && hiddenByName(output).length > 0;
+}
 
 function hides(decision: ResponseDecision): boolean {
   switch (decision.type) {

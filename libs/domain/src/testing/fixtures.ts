@@ -142,6 +142,7 @@ export const revealTo = (who: string | Responder, change: Partial<RevealValues> 
   at: minute(5),
   approvalId: firstApproval,
   pointers: ['/password'],
+  outputPointers: [],
   responder: typeof who === 'string' ? responder(who) : who,
   ...change,
 });

@@ -78,7 +78,8 @@ function otherRow(event: LogEventView): ListedRow | undefined {
     case 'ResponseWithdrawn':
       return { list: 'withdrawn', row: placeOf(event) };
     case 'ValuesRevealed': {
-      const reason = jsonOf(memberOf(event, 'pointers'));
+      const places = ['pointers', 'outputPointers'].map((name) => jsonOf(memberOf(event, name)));
+      const reason = places.filter((one) => one !== null).join(' and in the answer ');
       return { list: 'reveals', row: { ...placeOf(event), via: textIn(event, 'via'), reason } };
     }
     case 'ExecutionOutcomeUnknown':

@@ -38,6 +38,7 @@ describe('the card', () => {
     const hiddenValues = [{ pointer: '/password', why: 'name' }] as const;
     const words = wordsOf({ proposal: { ...approval.proposal, ...answer, hiddenValues: [...hiddenValues] } });
     expect(words).toContain(`note“${mask}” text of the answer, not a hidden valuepassword${mask}`);
+    expect(words).toContain('1 value is hidden from you: 1 by its name.');
   });
 
   it('quotes the people of an answer and of instructions', () => {

@@ -59,7 +59,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           </dl>
         )}
         <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
-        <HiddenValues key={approval.actionDigest} approval={approval} />
+        <HiddenValues key={approval.proposal.digest} approval={approval} />
         <p className="cs-notice">{schemaNoteWords(approval.schemaNotes)}</p>
       </section>
       <Told approval={approval} />
