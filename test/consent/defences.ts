@@ -49,6 +49,7 @@ export const defences = {
   'approved-output': 1,
   'stricter-repeats': 1,
   'one-try': 1,
+  'assured-votes': 1,
   'time-before-start': 5,
   'every-tool': 14,
   'own-tool': 15,
@@ -156,6 +157,8 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command.type === 'TakeTurn' ? atAnyPlace(command, state) : command, state];
     case 'judged-at-turn':
       return [command.type === 'TakeTurn' ? asRecorded(command, state) : command, state];
+    case 'assured-votes':
+      return [command.type === 'RespondToApproval' ? assured(command) : command, state];
     case 'stricter-repeats':
       return [command.type === 'RequestToolCall' ? asBefore(command) : command, state];
     case 'one-try':
@@ -170,6 +173,10 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
     default:
       return [command, state];
   }
+}
+
+function assured(command: RespondToApproval): RespondToApproval {
+  return { ...command, responder: { ...command.responder, assurance: 'medium' } };
 }
 
 /** As if a repeat wanted what the first request did. */

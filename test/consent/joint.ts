@@ -27,6 +27,7 @@ function joint(one: Rule, other: Rule): Rule {
     ...{ id, from: one.from, stages: rules.flatMap(({ stages }) => stages), ...end },
     isHigh: one.isHigh || other.isHigh,
     ...(rules.some(({ endsRun }) => endsRun === true) && { endsRun: true }),
+    ...(rules.some(({ assured }) => assured === true) && { assured: true }),
     parts: rules.map((rule) => ({ ...rule, id, escalation: end.escalation })),
   };
 }

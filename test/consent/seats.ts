@@ -1,6 +1,7 @@
 import { must } from './book.ts';
 import type { Book, Call, Proposal, Vote } from './book.ts';
 import type { Delegation, Group, People, Rule } from './words.ts';
+import { unsure } from './world.ts';
 
 /** Who may fill which seat, and whose votes count. */
 export class Seats {
@@ -81,6 +82,11 @@ export class Seats {
   /** The groups of a principal, or of the one in whose place they respond. */
   groupsOf({ by, inPlaceOf }: Pick<Vote, 'by' | 'inPlaceOf'>): readonly Group[] {
     return this.#people[inPlaceOf ?? by] ?? [];
+  }
+
+  /** Whether the assurance of a person is enough for all of these rules. */
+  isAssured(rules: readonly Rule[], principal: string): boolean {
+    return principal !== unsure || !rules.some(({ assured }) => assured === true);
   }
 
   isIn(principal: string, groups: readonly Group[]): boolean {

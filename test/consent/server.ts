@@ -7,7 +7,7 @@ import { createCollectingLog, createVirtualClock } from '@countersign/runtime/te
 import type { VirtualClock } from '@countersign/runtime/testing';
 import { readStandaloneConfig, openStandalone } from '@countersign/standalone';
 import type { Policy } from './words.ts';
-import { people, policyFile, startAt } from './world.ts';
+import { people, policyFile, startAt, unsure } from './world.ts';
 
 /** What an HTTP request came to. */
 export interface Response {
@@ -55,7 +55,8 @@ function tokenOf(renewed: Renewed, principal: string): string {
 function tokensFile(removed: ReadonlySet<string>, renewed: Renewed): string {
   const persons = Object.entries(people)
     .filter(([principal]) => !removed.has(principal))
-    .map(([principal, groups]) => ({ token: tokenOf(renewed, principal), principal, roles: ['approver'], groups }));
+    .map(([principal, groups]) => ({ token: tokenOf(renewed, principal), principal, roles: ['approver'], groups }))
+    .map((entry) => ({ ...entry, ...(entry.principal === unsure && { maxAssurance: 'low' }) }));
   return JSON.stringify([
     { token: 'agent-token', principal: 'agent', roles: ['agent'] },
     { token: 'other-token', principal: 'other', roles: ['agent'], agentIds: ['*'] },

@@ -129,6 +129,16 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
     ...[request(150), approve('amy'), restart, approve('ben'), claim(), restart, claim(), claim('k2')],
     ...[request(300, null, 2), wait(12), restart, wait(19), claim('k1', 2)],
   ],
+  'a vote with a low assurance fills a seat': [
+    ...[
+      { type: 'policy', policy: policies[1] } as const,
+      request(150),
+      approve('amy@corp.example'),
+      approve('dan'),
+      claim(),
+    ],
+    ...[approve('ben'), claim()],
+  ],
   'a grant for one principal covers the call of another': [grantOf('amy', { of: 'other' }), request(5), claim()],
   'a client runs its call before people have approved it': [
     ...[request(5, null, 3), output(3), approve('amy', null, 3), claim('k1', 3), output(3), output(3)],

@@ -111,6 +111,7 @@ export class Votes {
       3,
       `${by} has no seat, and answered`,
     );
+    must(this.#seats.isAssured(current.rules, by), 1, `${by} answered with a low assurance`);
     must(!this.#seats.isOwn(call, by), 9, `${by} answered their own request`);
     must(inPlaceOf === null || !this.#seats.isOwn(call, inPlaceOf), 9, `${by} answered in the place of a requester`);
     const isOld = (seen === 'first' || seen === 'early') && round.proposals.length > 1;
@@ -138,6 +139,7 @@ export class Votes {
     const isAsked = (rule: Rule): boolean => rule.stages.every(({ groups }) => this.#seats.isIn(by, groups));
     if (current.rules.some((rule) => rule.stages.length > 1 || !isAsked(rule))) return;
     if (current.votes.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }))) return;
+    if (!this.#seats.isAssured(current.rules, by)) return;
     if ((seen === 'first' || seen === 'early') && round.proposals.length > 1) return;
     if (seen === 'early' && current.votes.some(({ instruction }) => instruction !== null)) return;
     if (round.responses >= 256) return;
@@ -152,12 +154,17 @@ export class Votes {
       const mayBe = rules.some((rule) =>
         this.#seats.voicesOf(by).some((one) => this.#seats.isAsked(proposal, rule, one)),
       );
-      must(!isNamed || (mayBe && this.#seats.mayBeAsked(call, by)), 6, `${by} is shown that they may decide`);
+      const isAssured = this.#seats.isAssured(rules, by);
+      must(
+        !isNamed || (mayBe && isAssured && this.#seats.mayBeAsked(call, by)),
+        6,
+        `${by} is shown that they may decide`,
+      );
       const isAsked = (rule: Rule): boolean => rule.stages.every(({ groups }) => this.#seats.isIn(by, groups));
       const isPlain = rules.every((rule) => rule.stages.length === 1 && isAsked(rule));
       const hasVoted = votes.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }));
       const isFull = (call.rounds.at(-1)?.responses ?? 0) >= 256;
-      const isFree = isPlain && !hasVoted && !isFull && this.#seats.mayBeAsked(call, by);
+      const isFree = isPlain && isAssured && !hasVoted && !isFull && this.#seats.mayBeAsked(call, by);
       must(isNamed || !isFree, 6, `${by} may decide about call ${String(call.id)}, and is not shown it`);
     }
   }
@@ -173,6 +180,7 @@ export class Votes {
     if (next === null || !(isNew || isWritten)) current.votes = [...others, vote];
     else {
       this.#seats.leavesApprovers(call, next.rules);
+      must(this.#seats.isAssured(next.rules, vote.by), 1, `${vote.by} proposed what a rule asks more assurance for`);
       must(round.proposals.length < 64, 13, 'the 65th proposal of an approval');
       const votes = [...others.filter(({ agrees }) => !agrees), vote];
       round.proposals.push({ ...next, by: vote.by, at: this.#book.now, votes, escalated: new Map() });

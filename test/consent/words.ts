@@ -27,6 +27,8 @@ export interface Rule {
   readonly outcome?: 'allow' | 'block';
   /** How it binds the calls of a step in which it asks people. */
   readonly batch?: 'any-asks-all' | 'sequential';
+  /** Responses with a low assurance do not count. */
+  readonly assured?: true;
   /** A denial ends the run. */
   readonly endsRun?: true;
   /** The rules that it stands for, each of which must be satisfied. */

@@ -11,6 +11,9 @@ export const people: People = {
   fay: ['managers'],
 };
 
+/** The person whose token has a low assurance. */
+export const unsure = 'amy@corp.example';
+
 /** Ben responds for dan until second 45, and amy for fay from second 20 on. */
 export const delegations: readonly Delegation[] = [
   { from: 'dan', to: 'ben', begin: 0, end: 45 },
@@ -53,7 +56,7 @@ const strict: readonly Rule[] = [
     ...{ expiresIn: 30, atEnd: 'hold', escalation: null },
   },
   {
-    ...{ id: 'two-steps', from: 100, stages: [one('support'), one('security')], isHigh: false },
+    ...{ id: 'two-steps', from: 100, stages: [one('support'), one('security')], isHigh: false, assured: true },
     ...{ expiresIn: 20, atEnd: 'deny', escalation: null },
   },
   {
@@ -163,6 +166,7 @@ function thenOf(rule: Rule): object | string {
       executeBy: '1h',
       ...(rule.batch !== undefined && { batch: rule.batch }),
       ...(rule.endsRun === true && { denyEndsRun: true }),
+      ...(rule.assured === true && { minAssurance: 'medium' }),
     },
   };
 }

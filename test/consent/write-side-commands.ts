@@ -10,6 +10,7 @@ import { digestOf, wholeOf } from './shown.ts';
 import { leaseMs } from './subject.ts';
 import type { Agent, ApproveAll, Command, Policy, Respond } from './words.ts';
 import { cancelRunOf } from './write-side-background.ts';
+import { unsure } from './world.ts';
 import { fireAll, policyOf } from './write-side-world.ts';
 import type { Done, World } from './write-side-world.ts';
 
@@ -28,6 +29,7 @@ export const [worker, admin] = [actor('worker', 'resolver'), actor('admin', 'adm
 /** A person with their token as it is now. */
 export const personOf = ({ renewed }: Pick<World, 'renewed'>, principal: string): Actor => ({
   ...actor(principal, 'approver'),
+  assurance: principal === unsure ? 'low' : 'medium',
   credential: credentialOf(renewed, principal),
 });
 export const credentialOf = (renewed: World['renewed'], principal: string): string =>
