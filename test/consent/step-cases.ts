@@ -129,6 +129,10 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
     ...[request(150), approve('amy'), restart, approve('ben'), claim(), restart, claim(), claim('k2')],
     ...[request(300, null, 2), wait(12), restart, wait(19), claim('k1', 2)],
   ],
+  'the words of a person who was removed': [
+    ...[request(5), { ...edit('amy', 150), instruction: 'send the list' }, { type: 'remove', person: 'amy' } as const],
+    ...[approve('ben'), approve('cleo'), claim()],
+  ],
   'a vote with a low assurance fills a seat': [
     ...[
       { type: 'policy', policy: policies[1] } as const,

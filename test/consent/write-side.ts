@@ -140,7 +140,7 @@ function decidersOf({ ports, removed, renewed, calls }: World, recorded: Recorde
 }
 
 function answerOf(
-  { calls, grants, clock, without }: World,
+  { ports, calls, grants, clock, without }: World,
   recorded: Recorded,
   command: Command,
   { result, mayDecide }: Done,
@@ -149,7 +149,7 @@ function answerOf(
   const shown = new Map<number, Shown>();
   for (const call of calls) {
     const state = byId.get(idOf(call));
-    if (state !== undefined) shown.set(call, toShown(state, grants, without));
+    if (state !== undefined) shown.set(call, toShown(api.withVotesNow(ports, state), grants, without));
   }
   const claim =
     command.type === 'claim' && result?.status === 'done'
