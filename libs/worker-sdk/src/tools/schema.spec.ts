@@ -1,9 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import { prepareSchema } from '@countersign/json-schema';
+import type { JsonObject } from '@countersign/contracts';
 import { z } from 'zod';
 import * as v3 from 'zod/v3';
 import { whyUnrecordable } from './recordable.js';
 import { asJson, inputSchemaOf, type JsonSchema } from './schema.js';
+
+class Filter {
+  readonly #given: object;
+
+  constructor(given: object) {
+    this.#given = given;
+  }
+
+  get given(): object {
+    return this.#given;
+  }
+}
+
+const hidden = (given: object): object => Object.defineProperty({}, 'given', { value: given, enumerable: false });
 
 describe('the input to approve', () => {
   it('is the validated form, with the defaults that an approver must see', async () => {
@@ -21,6 +36,57 @@ describe('the input to approve', () => {
     const parsed = await schema.parse({ url: 'http://x.test/' });
     expect(parsed).toMatchObject({ valid: true, arguments: { url: 'http://x.test/' } });
     expect(parsed.valid && parsed.input.url.hostname).toBe('x.test');
+  });
+
+  it.each<[string, z.ZodType, JsonObject]>([
+    ['a Map', z.record(z.string(), z.string()).transform((given) => new Map(Object.entries(given))), { tenant: '1' }],
+    ['a Set', z.array(z.string()).transform((given) => new Set(given)), ['1'] as unknown as JsonObject],
+    [
+      'search parameters',
+      z.record(z.string(), z.string()).transform((given) => new URLSearchParams(given)),
+      { id: '7' },
+    ],
+    ['headers', z.record(z.string(), z.string()).transform((given) => new Headers(given)), { accept: 'x' }],
+    ['an object of a class', z.record(z.string(), z.string()).transform((given) => new Filter(given)), { tenant: '1' }],
+    [
+      'an object that writes such a one',
+      z.looseObject({}).transform((given) => ({ toJSON: () => new Filter(given) })),
+      { tenant: '1' },
+    ],
+    ['hidden members', z.looseObject({}).transform((given) => hidden(given)), { tenant: '1' }],
+    ['a function', z.looseObject({}).transform((given) => ({ matches: () => given })), { tenant: '1' }],
+  ])('is the proposal itself where the validated form has %s, which JSON would empty', async (_what, filter, given) => {
+    const schema = inputSchemaOf(z.object({ filter, many: z.array(filter).optional() }));
+    const args = { filter: given, many: [given] };
+    expect(await schema.parse(args)).toMatchObject({ valid: true, arguments: args, isAsAsked: false });
+  });
+
+  it.each<[string, z.ZodType, string]>([
+    ['no number', z.string().transform(Number).nullable(), '1,000'],
+    ['an endless number', z.string().transform(Number).nullable(), '1e999'],
+    [
+      'no date',
+      z
+        .string()
+        .transform((text) => new Date(text))
+        .nullable(),
+      'soon',
+    ],
+  ])('is the proposal itself where a value became %s, which JSON would make null', async (_what, limit, given) => {
+    const schema = inputSchemaOf(z.object({ limit }));
+    expect(await schema.parse({ limit: given })).toMatchObject({ arguments: { limit: given }, isAsAsked: false });
+  });
+
+  it('is the validated form with dates as texts, and without members that are not there', async () => {
+    const schema = inputSchemaOf(z.object({ at: z.coerce.date(), n: z.int().default(1) }));
+    const settled = { at: '2026-01-02T00:00:00.000Z', n: 1 };
+    expect(await schema.parse({ at: '2026-01-02' })).toMatchObject({ arguments: settled, isAsAsked: true });
+    const optional = z
+      .string()
+      .optional()
+      .transform((text) => text?.trim());
+    const trimmed = inputSchemaOf(z.object({ optional, n: z.int().default(1) }));
+    expect(await trimmed.parse({})).toMatchObject({ arguments: { n: 1 }, isAsAsked: true });
   });
 
   it('is the proposal itself where the validated form is no JSON', async () => {

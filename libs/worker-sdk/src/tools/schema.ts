@@ -2,6 +2,7 @@ import { jcsDigest, type JsonObject, type JsonValue, type SchemaNote } from '@co
 import { z } from 'zod';
 import { jsonSchemaOf, type InputIssue } from './json-schema.js';
 import { whyUnrecordable } from './recordable.js';
+import { isWholeInJson } from './whole-json.js';
 
 /** A JSON Schema document, for tools without zod (such as those of an MCP server). */
 export type JsonSchema = JsonObject;
@@ -155,12 +156,13 @@ async function safeParse(schema: z.ZodType, value: unknown): Promise<SafeParsed>
 }
 
 /**
- * The validated form, if it is JSON that the schema maps to itself; without one, people are asked about the arguments as
+ * The validated form, if JSON says all of it and the schema maps that to itself; without one, people are asked about the arguments as
  * the model wrote them. A default that an approver does not see would be something that runs without having been approved.
  */
 async function settledForm(schema: z.ZodType, parsed: unknown, isRecorded?: boolean): Promise<JsonObject | undefined> {
   const json = asJson(parsed);
-  if (!isJsonObject(json) || whyUnrecordable(json, isRecorded) !== undefined) return undefined;
+  if (!isJsonObject(json) || !isWholeInJson(parsed) || whyUnrecordable(json, isRecorded) !== undefined)
+    return undefined;
   const again = await safeParse(schema, copyOf(json));
   if (!again.success) return undefined;
   const jsonAgain = asJson(again.data);
