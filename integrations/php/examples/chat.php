@@ -18,7 +18,12 @@ if (!isset($_SESSION['user'], $_SESSION['conversation']) || ($_SERVER['CONTENT_T
 }
 [$user, $conversation] = [(string) $_SESSION['user'], (string) $_SESSION['conversation']];
 session_write_close(); // a tool may take long, and the user has other pages
-$messages = json_decode(file_get_contents('php://input'), true);
+// The objects in arguments and outputs stay objects: for the ledger `{}` is not `[]`.
+$asArrays = fn (mixed $list) => is_array($list) ? array_map(fn (mixed $one) => is_object($one) ? get_object_vars($one) : $one, $list) : $list;
+$messages = $asArrays(json_decode(file_get_contents('php://input')));
+$lists = ['toolCalls', 'toolApprovalResponses', 'toolResults'];
+$read = fn (mixed $message) => is_array($message) ? [...$message, ...array_map($asArrays, array_intersect_key($message, array_flip($lists)))] : $message;
+$messages = is_array($messages) ? array_map($read, $messages) : $messages;
 
 // A browser may send anything.
 $isText = fn (mixed $value) => is_string($value) && $value !== '';
@@ -66,7 +71,14 @@ $step = $gate->request($conversation, $calls); // runs nothing before the answer
 $later = array_slice($messages, $turn === null ? 0 : $turn + 1);
 $sentIn = fn (string $member) => array_merge(...array_map(fn (array $message) => $message[$member] ?? [], $later));
 $sent = ['role' => end($later)['role'] ?? '', 'toolApprovalResponses' => $sentIn('toolApprovalResponses'), 'toolResults' => $sentIn('toolResults')];
-$answers = array_column($sent['toolApprovalResponses'], null, 'approvalId');
+$answers = [];
+foreach ($sent['toolApprovalResponses'] as $answer) {
+    // Of two answers to one question the "no" counts.
+    if (!isset($answers[$answer['approvalId']]) || ($answer['approved'] ?? false) !== true) {
+        $answers[$answer['approvalId']] = $answer;
+    }
+}
+$results = array_column(array_reverse($sent['toolResults']), null, 'toolCallId'); // of two outputs of one call the first counts
 $refused = array_map(fn () => ['problem' => 'not-found'], $answers); // of no call of this message
 $person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $user, groups: ['chat']);
 $cancel = function (string $callId, string $why) use ($client): void {
@@ -101,17 +113,13 @@ foreach (array_filter($step->recorded, fn (object $call) => isset($call->approva
     }
 }
 foreach ($step->clientCalls() as $call) {
-    if (($sent['role'] ?? '') === 'user' && !in_array($call->toolCallId, array_column($sent['toolResults'], 'toolCallId'), true)) {
+    if (($sent['role'] ?? '') === 'user' && !isset($results[$call->toolCallId])) {
         $cancel($call->callId, 'the user went on without it');
     }
 }
 $step = $gate->resume($step); // runs what may run now
-if ($sent['toolResults'] !== []) {
-    $step = $gate->submitOutputs(
-        $step,
-        array_column($sent['toolResults'], 'result', 'toolCallId'),
-        array_column($sent['toolResults'], 'error', 'toolCallId'),
-    );
+if ($results !== []) {
+    $step = $gate->submitOutputs($step, array_column($results, 'result', 'toolCallId'), array_column($results, 'error', 'toolCallId'));
 }
 
 // For the page. Where `stopReason` is null, each call has its result: the next request to the model has them.

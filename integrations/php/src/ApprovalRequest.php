@@ -25,6 +25,12 @@ final class ApprovalRequest
      * @param list<array{respondedBy: string, instruction: string, ifDenied?: true}> $instructions what the agent is told with an approval, or with a denial
      * @param list<array{approvedBy: list<string>, deniedBy: list<string>, missing: int, missingOf: ?list<string>}> $progress by stage
      * @param bool $isPreview parts are cut: `Approver::approval` has the whole
+     * @param array<string, string> $labels what the call is relative to, such as its folder and its server
+     * @param ?string $requestedBy the principal that asked
+     * @param ?string $agentId the agent, where it has another name than the principal
+     * @param ?string $onBehalfOf the person for whom the agent says that it acts
+     * @param list<array{toolName: string, agentId: string}> $chain the calls inside which this one runs, the outermost first
+     * @param list<string> $hidden the places of the values that the reader does not see
      */
     public function __construct(
         public readonly string $approvalId,
@@ -48,6 +54,12 @@ final class ApprovalRequest
         public readonly array $instructions = [],
         public readonly array $progress = [],
         public readonly bool $isPreview = false,
+        public readonly array $labels = [],
+        public readonly ?string $requestedBy = null,
+        public readonly ?string $agentId = null,
+        public readonly ?string $onBehalfOf = null,
+        public readonly array $chain = [],
+        public readonly array $hidden = [],
     ) {
     }
 
@@ -57,13 +69,16 @@ final class ApprovalRequest
         return $this->kind === 'run' && $this->replaces !== null;
     }
 
-    /** Returns all that an approval with this digest approves, in lines for people. */
+    /**
+     * Returns all that an approval with this digest approves, in lines for people. What is not seen, or moves other text, is marked, such as
+     * `⟦U+202E⟧`. In HTML, escape it and show it with `white-space: pre-wrap`.
+     */
     public function text(): string
     {
         // A call without a description is its own.
-        $lines = array_unique([self::line($this->description), self::line($this->toolName) . " {$this->argumentsJson}"]);
+        $lines = [...array_unique([$this->description, "{$this->toolName} {$this->argumentsJson}"]), ...$this->placeLines()];
         if ($this->reason !== null) {
-            $lines[] = 'Reason of the agent: ' . self::line($this->reason);
+            $lines[] = "Reason of the agent: {$this->reason}";
         }
         if ($this->kind === 'answer') {
             $lines[] = "Answer of {$this->proposedBy} in place of the tool, which does not run: {$this->answerJson}";
@@ -79,7 +94,26 @@ final class ApprovalRequest
                 "Still needed: $missing" . ($groups === null || $groups === [] ? '' : ' of ' . implode(', ', $groups)),
             ]));
         }
-        return implode("\n", [...$lines, ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : [])]);
+        $lines = [...$lines, ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : [])];
+        return implode("\n", array_map(Visible::line(...), $lines));
+    }
+
+    /** @return list<string> who asks, where the call runs, and what of it is not shown */
+    private function placeLines(): array
+    {
+        $asked = array_filter([
+            $this->requestedBy === null ? null : "Requested by {$this->requestedBy}",
+            $this->agentId === null || $this->agentId === $this->requestedBy ? null : "as the agent {$this->agentId}",
+            $this->onBehalfOf === null ? null : "on behalf of {$this->onBehalfOf}",
+        ]);
+        $outer = array_map(fn (array $call) => "{$call['toolName']} of {$call['agentId']}", $this->chain);
+        $count = count($this->hidden);
+        return array_values(array_filter([
+            implode(', ', $asked),
+            $outer === [] ? '' : 'Inside ' . implode(', ', $outer),
+            $this->labels === [] ? '' : 'Labels: ' . Json::encode((object) $this->labels),
+            $count === 0 ? '' : ($count === 1 ? '1 value is' : "$count values are") . ' hidden from you: ' . implode(', ', $this->hidden),
+        ]));
     }
 
     /** Reads an `Approval` of the API. */
@@ -109,6 +143,15 @@ final class ApprovalRequest
             instructions: Json::toArray($approval->instructions),
             progress: Json::toArray($approval->progress),
             isPreview: $approval->isPreview ?? false,
+            labels: Json::toArray($approval->labels ?? []),
+            requestedBy: $approval->requestedBy ?? null,
+            agentId: $approval->agentId ?? null,
+            onBehalfOf: $approval->onBehalfOf ?? null,
+            chain: Json::toArray($approval->chain ?? []),
+            hidden: [
+                ...array_map(fn (object $one) => $one->pointer, $approval->hiddenValues ?? []),
+                ...array_map(fn (object $one) => "{$one->pointer} of the answer", $proposal->hiddenValues ?? []),
+            ],
         );
     }
 
@@ -139,11 +182,5 @@ final class ApprovalRequest
             $proposal->kind === 'answer' => "Answered by {$proposal->proposedBy}, and the tool does not run. The first request was: ",
             default => "Edited by {$proposal->proposedBy}. The first request was: ",
         };
-    }
-
-    /** A text in one line: more lines would look like those of the ledger. */
-    private static function line(string $text): string
-    {
-        return trim(preg_replace('/[\p{Cc}\p{Zl}\p{Zp}\x{202A}-\x{202E}\x{2066}-\x{2069}]+/u', ' ', $text) ?? '');
     }
 }

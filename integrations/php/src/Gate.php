@@ -26,7 +26,7 @@ final class Gate
     private bool $isProven = false;
 
     /**
-     * @param list<Tool> $tools
+     * @param list<Tool> $tools each with a name of its own
      * @param int $leaseMs how long a claim lasts, at most a day. Longer than your slowest tool takes, which may also call
      *   `Execution::keepAlive`. After a crash inside a tool its call becomes `unknown` when the lease ends
      */
@@ -36,7 +36,7 @@ final class Gate
         array $tools,
         int $leaseMs = 60_000,
     ) {
-        $this->tools = array_combine(array_map(fn (Tool $tool) => $tool->name, $tools), $tools);
+        $this->tools = Tool::byName($tools);
         $this->runner = new Runner($client, $agentId, $leaseMs);
     }
 
@@ -72,11 +72,13 @@ final class Gate
     public function request(string $runId, array $calls, array $batch = [], mixed $state = null, array $messages = []): Step
     {
         [$asked, $refused] = [[], []];
-        foreach ($calls as $call) {
-            $id = $call['toolCallId'];
-            $tool = $this->tools[$call['toolName']] ?? null;
-            if ($tool === null) {
-                $refused[$id] = Result::refused($id, $call['toolName'], "there is no tool {$call['toolName']}");
+        $calls = array_values($calls);
+        $order = array_map(self::idOf(...), $calls, array_keys($calls));
+        foreach ($calls as $index => $call) {
+            [$id, $name] = [$order[$index], $call['toolName'] ?? null];
+            $tool = is_string($name) ? $this->tools[$name] ?? null : null;
+            if ($tool === null || $id !== ($call['toolCallId'] ?? null)) {
+                $refused[$id] = Result::refused($id, is_string($name) ? $name : '', self::whyOdd($call));
                 continue;
             }
             try {
@@ -85,7 +87,6 @@ final class Gate
                 $refused[$id] = Result::refused($id, $tool->name, $error->getMessage());
             }
         }
-        $order = array_map(fn (array $call) => $call['toolCallId'], $calls);
         if ($refused !== [] && ($batch['batchMode'] ?? null) === 'all-or-nothing') {
             throw new InvalidArgumentException(reset($refused)->text);
         }
@@ -173,6 +174,24 @@ final class Gate
             $recorded[$id] = $this->runner->finish($call, $step->recorded[$id], $tool, $endsAt);
         }
         return new Step($step->runId, $step->agentId, $step->asked, $recorded, $step->refused, $step->order);
+    }
+
+    /** The id of a call; its place in the step, where the model or its library gave none. */
+    private static function idOf(array $call, int $index): string
+    {
+        $id = $call['toolCallId'] ?? null;
+        return is_string($id) && $id !== '' ? $id : '(call ' . ($index + 1) . ')';
+    }
+
+    /** Why a call cannot be requested. */
+    private static function whyOdd(array $call): string
+    {
+        foreach (['toolCallId', 'toolName'] as $member) {
+            if (!is_string($call[$member] ?? null) || $call[$member] === '') {
+                return "$member: a text is needed";
+            }
+        }
+        return "there is no tool {$call['toolName']}";
     }
 
     /** Before a person is asked for nothing. */

@@ -39,6 +39,24 @@ final class Tool
         $this->approvalPrompt = $approvalPrompt === null ? null : $approvalPrompt(...);
     }
 
+    /**
+     * @internal
+     * @param list<self> $tools
+     * @return array<string, self>
+     * @throws InvalidArgumentException for two of one name: which of them asks people, and which runs, would be chance
+     */
+    public static function byName(array $tools): array
+    {
+        $byName = [];
+        foreach ($tools as $tool) {
+            if (isset($byName[$tool->name])) {
+                throw new InvalidArgumentException("There are two tools of the name {$tool->name}.");
+            }
+            $byName[$tool->name] = $tool;
+        }
+        return $byName;
+    }
+
     public function isClientExecuted(): bool
     {
         return $this->execute === null;

@@ -18,18 +18,21 @@ use InvalidArgumentException;
  */
 final class Worker
 {
+    /** @var array<string, Tool> */
+    private readonly array $tools;
     private readonly Runner $runner;
 
     /**
-     * @param list<Tool> $tools
+     * @param list<Tool> $tools each with a name of its own
      * @param ?string $agentId whose calls to run. Null: those of any agent of the tenant
      */
     public function __construct(
         private readonly Client $client,
-        private readonly array $tools,
+        array $tools,
         private readonly ?string $agentId = null,
         int $leaseMs = 60_000,
     ) {
+        $this->tools = Tool::byName($tools);
         $this->runner = new Runner($client, $agentId, $leaseMs);
     }
 

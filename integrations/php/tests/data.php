@@ -10,7 +10,7 @@ test('a request and a response survive an array and JSON', function () {
     same([ApprovalState::Pending, '2026-01-02T03:04:05.678Z', null], [$again->state, $again->toArray()['requestedAt'], $again->expiresAt]);
     same("Delete /x\ndelete_file {}", $request->text());
     $unnamed = ApprovalRequest::fromArray(['description' => 'delete_file {}', 'reason' => "odd\npath"] + $request->toArray());
-    same("delete_file {}\nReason of the agent: odd path", $unnamed->text());
+    same("delete_file {}\nReason of the agent: odd⟦U+000A⟧path", $unnamed->text());
     $response = ApprovalResponse::to($request, approved: false, reason: 'User denied', approvedBy: 'kim');
     same($response->toArray(), ApprovalResponse::fromArray(json_decode(json_encode($response->toArray()), true))->toArray());
     same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'shownDigest' => 'sha256:1'], $response->body());
@@ -19,6 +19,32 @@ test('a request and a response survive an array and JSON', function () {
         $again = ApprovalResponse::fromArray(json_decode(json_encode($edit->toArray()), true));
         same(['{"filter":{}}', '{"filter":{}}'], array_map(fn ($one) => Json::encode($one->body()['decision']['arguments']), [$edit, $again]));
     }
+});
+
+test('the text of a request says where, for whom and inside what the call runs, and shows every character', function () {
+    $read = fn (array $more, array $proposal = []) => ApprovalRequest::fromApproval(Json::decode(Json::encode([
+        ...['approvalId' => 'apr_1', 'toolCallId' => 'c1', 'toolName' => 'sh', 'arguments' => ['command' => "rm -rf \u{202E}\u{200B}dist/"]],
+        ...['requestedAt' => '2026-01-02T03:04:05.678Z', 'state' => 'pending', 'shownDigest' => 'sha256:1', 'instructions' => [], 'progress' => []],
+        ...['agentId' => 'deployer', 'requestedBy' => 'ci', 'onBehalfOf' => 'ann', 'labels' => ['cwd' => '/srv/staging', 'mcpServer' => "fi\u{2028}les"]],
+        ...['chain' => [['toolName' => 'release', 'agentId' => 'planner'], ['toolName' => 'step', 'agentId' => 'runner']], 'hiddenValues' => [['pointer' => '/env/TOKEN', 'why' => 'name']]],
+        ...$more,
+        'proposal' => ['kind' => 'run', 'output' => null, 'proposedBy' => 'ci', 'replaces' => null, ...$proposal],
+    ])));
+    $shown = [
+        'sh {"command":"rm -rf ⟦U+202E⟧⟦U+200B⟧dist/"}',
+        'Requested by ci, as the agent deployer, on behalf of ann',
+        'Inside release of planner, step of runner',
+        'Labels: {"cwd":"/srv/staging","mcpServer":"fi⟦U+2028⟧les"}',
+        '1 value is hidden from you: /env/TOKEN',
+    ];
+    same(implode("\n", $shown), $read([])->text());
+    same($read([])->text(), ApprovalRequest::fromArray(json_decode(json_encode($read([])->toArray()), true))->text());
+    $other = $read(['labels' => ['cwd' => '/srv/production', 'mcpServer' => "fi\u{2028}les"]]);
+    same(true, $other->text() !== $read([])->text());
+    $answer = $read(['hiddenValues' => []], ['kind' => 'answer', 'output' => ['a' => 1], 'hiddenValues' => [['pointer' => '/p', 'why' => 'name'], ['pointer' => '/q', 'why' => 'name']]]);
+    same(true, str_contains($answer->text(), "\n2 values are hidden from you: /p of the answer, /q of the answer\n"));
+    $spoof = $read(['description' => "pay\nApproved by alice. Still needed: 0\u{3164}⟦U+0041⟧" . str_repeat(' ', 8) . 'x', 'agentId' => 'ci', 'onBehalfOf' => null, 'labels' => (object) [], 'chain' => [], 'hiddenValues' => []]);
+    same(['pay⟦U+000A⟧Approved by alice. Still needed: 0⟦U+3164⟧⟦U+27E6⟧U+0041⟧⟦8 spaces⟧x', $shown[0], 'Requested by ci'], explode("\n", $spoof->text()));
 });
 
 test('a result names an answer that two people agreed to, and the people whose votes count', function () {

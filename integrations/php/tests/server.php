@@ -96,10 +96,26 @@ test('one odd call does not cost its step', function () use ($gateOf, $delete, $
         ['toolCallId' => 'c2', 'toolName' => 'delete_file', 'arguments' => ['path' => 7]],
         ['toolCallId' => 'c3', 'toolName' => 'unheard_of', 'arguments' => []],
         ['toolCallId' => 'c4', 'toolName' => 'delete_file', 'arguments' => '{"path":'],
+        ['toolName' => 'delete_file', 'arguments' => ['path' => '/b']],
+        ['toolCallId' => 7, 'toolName' => 'delete_file', 'arguments' => ['path' => '/b']],
+        ['toolCallId' => 'c7', 'arguments' => []],
+        ['toolCallId' => '', 'toolName' => ['x'], 'arguments' => []],
     ]);
     $statuses = array_map(fn ($result) => $result->status, $step->results());
-    same(['c1' => 'succeeded', 'c2' => 'failed', 'c3' => 'failed', 'c4' => 'failed'], $statuses);
+    $failed = array_fill_keys(['c2', 'c3', 'c4', '(call 5)', '(call 6)', 'c7', '(call 8)'], 'failed');
+    same(['c1' => 'succeeded', ...$failed], $statuses);
     same(1, preg_match('/did not run: arguments.path/', $step->results()['c2']->text));
+    same('The call was refused and did not run: toolCallId: a text is needed', $step->results()['(call 5)']->text);
+    same('The call was refused and did not run: toolName: a text is needed', $step->results()['c7']->text);
+    same(array_keys($statuses), array_keys($gateOf($delete(false, $schema))->resume($step->toArray())->results()));
+});
+
+test('a gate with two tools of one name is refused: which of them asks people would be chance', function () use ($client, $run) {
+    $tool = fn (bool $needsApproval) => new Tool('pay', fn () => 'paid', $needsApproval);
+    foreach ([fn (array $tools) => new Gate($client, 'php-agent', $tools), fn (array $tools) => new Worker($client, $tools)] as $open) {
+        throws(InvalidArgumentException::class, '/two tools of the name pay/', fn () => $open([$tool(true), $tool(false)]));
+    }
+    same('awaiting_approval', (new Gate($client, 'php-agent', [$tool(true)]))->step($run(), [['toolCallId' => 'c1', 'toolName' => 'pay', 'arguments' => []]])->stopReason()?->value);
 });
 
 test('a forged state runs nothing', function () use ($gateOf, $delete, $call, $run, &$ran) {
@@ -163,9 +179,9 @@ test('a request shows all that its approval approves', function () use ($client,
     $answer = ['decision' => ['type' => 'answer', 'output' => ['paid' => (object) []]]];
     $connection->with(headers: ['countersign-person' => 'ada', 'countersign-person-groups' => 'support'])->post("/v1/approvals/{$second->approvalId}/responses", $answer);
     [$edited, $answered] = $gate->resume($step->toArray())->pendingApprovals();
-    same("Edited by support-desk#ada. The first request was: Refund 5000\nrefund {\"amount\":500}\n"
+    same("Edited by support-desk#ada. The first request was: Refund 5000\nrefund {\"amount\":500}\nRequested by agent, as the agent php-agent\n"
         . "Instruction of support-desk#ada to the agent: \"then\\nask BOB\"\nApproved by support-desk#ada. Still needed: 1 of support, ops", $edited->text());
-    same("Answered by support-desk#ada, and the tool does not run. The first request was: Refund 5000\nrefund {\"amount\":5000}\n"
+    same("Answered by support-desk#ada, and the tool does not run. The first request was: Refund 5000\nrefund {\"amount\":5000}\nRequested by agent, as the agent php-agent\n"
         . "Answer of support-desk#ada in place of the tool, which does not run: {\"paid\":{}}\nApproved by support-desk#ada. Still needed: 1 of support, ops", $answered->text());
     foreach ([$edited, $answered] as $request) {
         $again = ApprovalRequest::fromArray(json_decode(json_encode($request->toArray()), true));

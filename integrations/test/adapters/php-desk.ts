@@ -43,6 +43,7 @@ interface Phase {
     readonly text: string;
   }[];
   readonly toolResults: object;
+  readonly refused: Readonly<Record<string, { readonly problem: string }>>;
 }
 
 export interface Chat {
@@ -88,4 +89,22 @@ export async function openChat(env: Readonly<Record<string, string>>): Promise<C
       return (await answer.json()) as Phase;
     },
   };
+}
+
+/** Another person of the front end approves outside of the chat. Returns the status. */
+export async function approveAs(
+  env: Readonly<Record<string, string>>,
+  person: string,
+  group: string,
+  approvalId: string,
+): Promise<number> {
+  const answer = await fetch(`${env['URL'] ?? ''}/v1/approvals/${approvalId}/responses`, {
+    method: 'POST',
+    headers: {
+      ...{ authorization: 'Bearer support-desk-token', 'content-type': 'application/json' },
+      ...{ 'countersign-person': person, 'countersign-person-groups': group },
+    },
+    body: JSON.stringify({ decision: { type: 'approve' } }),
+  });
+  return answer.status;
 }

@@ -11,7 +11,7 @@ import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../../test/proce
 import { eventually } from '../../../test/process/harness/wait.js';
 import { agents } from './agents.ts';
 import { trySuite } from './kit-suite.ts';
-import { installDesk, openChat } from './php-desk.ts';
+import { approveAs, installDesk, openChat } from './php-desk.ts';
 
 jest.setTimeout(300_000);
 
@@ -53,8 +53,8 @@ if (missing(['PHP with Guzzle']).length === 0) {
 
   it.each([
     ['JSON of PHP is that of the ledger, and a claim of anything but what was approved is refused', 'json.php', 8],
-    ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 10],
-    ['a real server asks people, and each call runs once', 'server.php', 19],
+    ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 11],
+    ['a real server asks people, and each call runs once', 'server.php', 20],
     ['a tool gets its arguments by name alone, and a call without them fails by itself', 'arguments.php', 2],
   ])('%s', async (_, file, count) => {
     const printed = await runPhp([join(folder, 'tests', 'run.php'), join(folder, 'tests', file)], env);
@@ -84,7 +84,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
     await eventually('the server of the guide', async () =>
       (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true ? true : undefined,
     );
-    const shown = 'delete_file {"path":"/etc/hosts"}\nStill needed: 1\n';
+    const shown = 'delete_file {"path":"/etc/hosts"}\nRequested by support-desk\nStill needed: 1\n';
     expect((await text(typed(run).stdout)).replace(/apr_\w+/, 'apr_1')).toBe(
       `apr_1: Delete /etc/hosts\n${shown}Delete /etc/hosts\n${shown}approved\ncall_1: wrote /tmp/notes\ncall_2: deleted /etc/hosts\n`,
     );
@@ -185,19 +185,8 @@ if (missing(['PHP with Guzzle']).length === 0) {
     const assistant = { role: 'assistant', id: 'msg_3', toolCalls };
     const { toolApprovalRequests } = await chat.post([assistant]);
     const [first, second] = toolApprovalRequests;
-    const approve = async (person: string, group: string) => {
-      const answer = await fetch(`${env['URL'] ?? ''}/v1/approvals/${first?.approvalId ?? ''}/responses`, {
-        method: 'POST',
-        headers: {
-          ...{ authorization: 'Bearer support-desk-token', 'content-type': 'application/json' },
-          ...{ 'countersign-person': person, 'countersign-person-groups': group },
-        },
-        body: JSON.stringify({ decision: { type: 'approve' } }),
-      });
-      return answer.status;
-    };
-    expect(await approve('lee', 'support')).toBe(403);
-    expect(await approve('lee', 'chat')).toBe(200);
+    expect(await approveAs(env, 'lee', 'support', first!.approvalId)).toBe(403);
+    expect(await approveAs(env, 'lee', 'chat', first!.approvalId)).toBe(200);
     // Without a digest, as Prism sends them; then the user types on.
     const denials = [first, second].map((one) => ({ approvalId: one?.approvalId, approved: false, reason: 'never' }));
     const sent = [
@@ -227,6 +216,40 @@ if (missing(['PHP with Guzzle']).length === 0) {
       chat.statusOf({}, body),
     );
     expect(await Promise.all(statuses)).toEqual(Array(8).fill(400));
+  });
+
+  it("in the chat of the guide a denial that the ledger refuses keeps another person's approval from running the tool", async () => {
+    const chat = await openChat(env);
+    const toolCalls = [1, 2, 3].map((n) => ({ name: 'transfer', arguments: { amount: 9000 + n } }));
+    const assistant = { role: 'assistant', id: 'msg_4', toolCalls };
+    const { toolApprovalRequests } = await chat.post([assistant]);
+    for (const { approvalId } of toolApprovalRequests)
+      expect(await approveAs(env, 'lee', 'chat', approvalId)).toBe(200);
+    const odd = [{ reason: 'x'.repeat(9000) }, { digest: 'sha256:zz' }, { digest: '' }];
+    const toolApprovalResponses = toolApprovalRequests.map(({ approvalId }, index) => ({
+      ...{ approvalId, approved: false },
+      ...odd[index],
+    }));
+    const { refused, toolResults } = await chat.post([assistant, { role: 'tool', toolApprovalResponses }]);
+    expect(Object.values(refused).map(({ problem }) => problem)).toEqual(Array(3).fill('invalid-request'));
+    const cancelled = 'The call was cancelled before it ran: the user said no';
+    expect(Object.values(toolResults)).toEqual(Array(3).fill(cancelled));
+  });
+
+  it('in the chat of the guide the "no" counts of two answers, the first of two outputs, and {} is no list', async () => {
+    const chat = await openChat(env);
+    const transfer = { name: 'transfer', arguments: { amount: 9000 } };
+    const toolCalls = [transfer, transfer, { name: 'get_location', arguments: {} }];
+    const assistant = { role: 'assistant', id: 'msg_5', toolCalls };
+    const { toolApprovalRequests } = await chat.post([assistant]);
+    const toolApprovalResponses = toolApprovalRequests.flatMap(({ approvalId, digest }, index) =>
+      [index === 0, index === 1].map((approved) => ({ approvalId, digest, approved })),
+    );
+    const toolResults = [{}, 'forged'].map((result) => ({ toolCallId: 'msg_5/2', result: { at: result, none: [] } }));
+    const denied = 'The call was denied by support-desk#kim and did not run: User denied';
+    expect(await chat.post([assistant, { role: 'tool', toolApprovalResponses, toolResults }])).toMatchObject({
+      toolResults: { 'msg_5/0': denied, 'msg_5/1': denied, 'msg_5/2': '{"at":{},"none":[]}' },
+    });
   });
 
   it('the receiver of the guide takes a signed webhook, and no other one', async () => {

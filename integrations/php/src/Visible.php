@@ -1,0 +1,44 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Countersign;
+
+/** Texts of others as people see them, marked like those of the ledger's own cards. */
+final class Visible
+{
+    /**
+     * Control and format characters, those of no width or no ink, unusual spaces, private and unassigned ones, and the first character of
+     * a mark. Then 8 or more spaces, behind which a text is easily missed. The ignorable ones of Unicode by number: older PCREs have no name for them.
+     */
+    private const UNSEEN = '/ {8,}|[\p{C}\p{Zl}\p{Zp}\x{34F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{2800}\x{3164}'
+        . '\x{FE00}-\x{FE0F}\x{FFA0}\x{FFFC}\x{1D159}\x{E0000}-\x{E0FFF}\x{27E6}]|(?! )\p{Zs}/u';
+
+    /** Returns a text as one line: more lines would look like those of the ledger. */
+    public static function line(string $text): string
+    {
+        return preg_replace_callback(self::UNSEEN, fn (array $found) => self::mark($found[0]), $text) ?? self::mark('');
+    }
+
+    private static function mark(string $unseen): string
+    {
+        return match (true) {
+            // It is no UTF-8.
+            $unseen === '' => '⟦text that cannot be shown⟧',
+            $unseen[0] === ' ' => '⟦' . strlen($unseen) . ' spaces⟧',
+            default => sprintf('⟦U+%04X⟧', self::codePoint($unseen)),
+        };
+    }
+
+    /** Without mbstring, which not every PHP has. */
+    private static function codePoint(string $character): int
+    {
+        $first = ord($character[0]);
+        $length = strlen($character);
+        $point = $length === 1 ? $first : $first & (0x7F >> $length);
+        foreach (str_split(substr($character, 1)) as $byte) {
+            $point = $byte === '' ? $point : ($point << 6) | (ord($byte) & 0x3F);
+        }
+        return $point;
+    }
+}
