@@ -16,6 +16,7 @@ const names: Readonly<Record<string, string>> = {
   policyStream: contracts.policyStream('default'),
   shadowPolicyStream: contracts.shadowPolicyStream('default'),
   systemStream: contracts.systemStream('default', 'aaaa'),
+  stopStream: contracts.stopStream('default'),
 };
 
 it('lists every kind of stream: an append to any other is refused', () => {
