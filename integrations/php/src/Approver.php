@@ -64,10 +64,16 @@ final class Approver
         return $this->connection->delete(self::path($approvalId, '/responses/mine'));
     }
 
-    /** Shows the hidden values to this person. It is recorded. */
+    /** Shows the hidden values of the arguments to this person. It is recorded. */
     public function reveal(string $approvalId): object
     {
-        return $this->connection->post(self::path($approvalId, '/reveal'), [])->arguments;
+        return $this->revealAll($approvalId)->arguments;
+    }
+
+    /** Shows the hidden values to this person: `arguments`, and `output` where an answer is proposed in place of the run. It is recorded. */
+    public function revealAll(string $approvalId): object
+    {
+        return $this->connection->post(self::path($approvalId, '/reveal'), []);
     }
 
     /**

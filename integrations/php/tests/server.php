@@ -178,6 +178,7 @@ test('a request shows all that its approval approves', function () use ($client,
     $connection = new Countersign\Connection($url, getenv('DESK_TOKEN'));
     $answer = ['decision' => ['type' => 'answer', 'output' => ['paid' => (object) []]]];
     $connection->with(headers: ['countersign-person' => 'ada', 'countersign-person-groups' => 'support'])->post("/v1/approvals/{$second->approvalId}/responses", $answer);
+    same('{"paid":{}}', json_encode($ben->revealAll($second->approvalId)->output));
     [$edited, $answered] = $gate->resume($step->toArray())->pendingApprovals();
     same("Edited by support-desk#ada. The first request was: Refund 5000\nrefund {\"amount\":500}\nRequested by agent, as the agent php-agent\n"
         . "Instruction of support-desk#ada to the agent: \"then\\nask BOB\"\nApproved by support-desk#ada. Still needed: 1 of support, ops", $edited->text());

@@ -82,7 +82,11 @@ class Person:
 
     async def reveal(self, approval_id: str) -> dict[str, Any]:
         """Returns the arguments with the hidden values. It is recorded."""
-        return (await self._send("POST", f"/v1/approvals/{_quoted(approval_id)}/reveal", {}))["arguments"]
+        return (await self.reveal_all(approval_id))["arguments"]
+
+    async def reveal_all(self, approval_id: str) -> dict[str, Any]:
+        """Returns what is hidden: `arguments`, and `output` where an answer is proposed in place of the run. It is recorded."""
+        return await self._send("POST", f"/v1/approvals/{_quoted(approval_id)}/reveal", {})
 
     async def me(self) -> dict[str, Any]:
         """Returns who the person is: `principal`, `groups`."""
