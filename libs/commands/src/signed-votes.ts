@@ -88,5 +88,13 @@ function digestSeen({ request }: ToolCall, approval: Approval, vote: Vote): stri
 }
 
 function decisionOf({ decision }: Vote): Decision {
-  return decision.type === 'edit' ? { type: 'edit', arguments: decision.arguments } : decision;
+  switch (decision.type) {
+    case 'edit':
+      return { type: 'edit', arguments: decision.arguments };
+    case 'answer':
+      return { type: 'answer', output: decision.output };
+    case 'approve':
+    case 'deny':
+      return decision;
+  }
 }

@@ -54,7 +54,12 @@ const recordedDecisionSchema = z.discriminatedUnion('type', [
     keepsRequirements: z.exactOptional(z.literal(true)),
   }),
   z.strictObject({ type: z.literal('deny') }),
-  z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
+  z.strictObject({
+    type: z.literal('answer'),
+    output: jsonValueSchema,
+    /** Of the digest of an output that hides values, sealed with them. Absent: that of the request. */
+    salt: z.exactOptional(z.string().nullable()),
+  }),
 ]);
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 

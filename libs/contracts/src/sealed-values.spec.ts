@@ -38,6 +38,7 @@ describe('the secret values of an event', () => {
       '/decision/salt',
     ]);
     expect(of({ type: 'answer', output: { pin: 1 } })).toEqual(['/decision/output/pin']);
+    expect(of({ type: 'answer', output: { pin: 1 }, salt: 'a' })).toEqual(['/decision/output/pin', '/decision/salt']);
     expect(of({ type: 'deny' })).toEqual([]);
     expect(secretPointers({ type: 'ExecutionFailed', data: { error: { token: 1 } } } as never)).toEqual([
       '/error/token',

@@ -46,11 +46,15 @@ function decisionPointers(decision: Decision): readonly string[] {
     case 'edit':
       return withSalt('/decision', decision);
     case 'answer':
-      return resultPointers('/decision/output', decision.output);
+      return withSaltOf(decision.salt, resultPointers('/decision/output', decision.output));
     case 'approve':
     case 'deny':
       return [];
   }
+}
+
+function withSaltOf(salt: string | null | undefined, hidden: readonly string[]): readonly string[] {
+  return hidden.length === 0 || salt === undefined ? hidden : [...hidden, '/decision/salt'];
 }
 
 function withSalt(

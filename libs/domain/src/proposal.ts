@@ -16,8 +16,9 @@ export function currentProposal({ proposals }: Approval): Proposal {
 
 /** All that the digest of the current proposal covers. `salt` is that of the request. */
 export function digestInputOf(approval: Approval, salt: string | null): ProposalDigestInput {
-  const { number, kind, action, output, requirements } = currentProposal(approval);
-  const subject = kind === 'run' ? { kind, actionDigest: action.actionDigest } : { kind, output, salt };
+  const { number, kind, action, output, outputSalt, requirements } = currentProposal(approval);
+  const subject =
+    kind === 'run' ? { kind, actionDigest: action.actionDigest } : { kind, output, salt: outputSalt ?? salt };
   return { approvalId: approval.approvalId, number, requirements, subject };
 }
 
@@ -110,11 +111,12 @@ export function afterProposal(approval: Approval, response: Response): Approval 
       return withProposal(approval, { kind: 'run', action, output: null, ...requiredOf(approval, response), ...by });
     }
     case 'answer': {
-      const { output } = decision;
+      const { output, salt: outputSalt } = decision;
       return withProposal(approval, {
         kind: 'answer',
         action: requested(approval),
         output,
+        ...(outputSalt !== undefined && { outputSalt }),
         ...ofRequest(approval),
         ...by,
       });

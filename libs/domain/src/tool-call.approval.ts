@@ -72,7 +72,7 @@ function recorded(decision: ResponseDecision, approval: Approval, at: number): R
     case 'edit':
       return recordedEdit(decision, approval, at);
     case 'answer':
-      return { type: 'answer', output: decision.output };
+      return { type: 'answer', output: decision.output, ...(decision.salt !== undefined && { salt: decision.salt }) };
     case 'approve':
     case 'deny':
       return decision;

@@ -134,6 +134,8 @@ export type ResponseDecision =
       readonly output: JsonValue;
       /** Values of the output are hidden from other people. */
       readonly hidesValues: boolean;
+      /** Of the digest of an output that hides values. Default: that of the request. */
+      readonly salt?: string;
     };
 
 /** A person's response to an approval. */

@@ -44,6 +44,8 @@ export interface Proposal {
   readonly action: Action;
   /** The answer; null for a run. */
   readonly output: JsonValue;
+  /** The salt of the answer's digest; null: it cannot be read. Absent: that of the request. */
+  readonly outputSalt?: string | null;
   /**
    * That of the rule that judged the request, then that of the rule that judges the edited arguments, if it differs.
    * All of them must be satisfied.

@@ -71,6 +71,8 @@ export interface ProposalState {
   readonly actionDigest: string;
   /** The digest of an answer without its salt; null for a run, and where values of the answer are sealed. */
   readonly output: string | null;
+  /** The salt of the answer's digest; null: that of the request. */
+  readonly outputSalt: string | null;
   /** The digest of what a card shows of it; null where values are sealed. */
   readonly asked: string | null;
   readonly requirements: readonly Requirement[];

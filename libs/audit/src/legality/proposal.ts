@@ -9,10 +9,11 @@ export type Response = EventData<'ApprovalResponded'>;
 
 /** The digest of the current proposal, which a card shows; null where a sealed value keeps the judge from computing it. */
 export function digestOfProposal({ approvalId, number, proposal }: ApprovalState, salt: string | null): string | null {
-  const { kind, actionDigest, output, requirements } = proposal;
+  const { kind, actionDigest, output, outputSalt, requirements } = proposal;
   if (kind === 'run') return digestOf({ approvalId, number, actionDigest, requirements });
-  if (output === null || salt === null) return null;
-  return digestOf({ approvalId, number, outputDigest: digestOfAnswer(output, salt), requirements });
+  const ownSalt = outputSalt ?? salt;
+  if (output === null || ownSalt === null) return null;
+  return digestOf({ approvalId, number, outputDigest: digestOfAnswer(output, ownSalt), requirements });
 }
 
 /** The digest of the output of an answer; null for another decision, and where its values are sealed. */
@@ -21,8 +22,11 @@ export function outputOf(event: JudgedEvent, { decision }: Response): string | n
 }
 
 /** Returns whether a sealed value keeps the judge from computing the digest of the current proposal. */
-export function isProposalHidden({ proposal: { kind, output } }: ApprovalState, salt: string | null): boolean {
-  return kind !== 'run' && (output === null || salt === null);
+export function isProposalHidden(
+  { proposal: { kind, output, outputSalt } }: ApprovalState,
+  salt: string | null,
+): boolean {
+  return kind !== 'run' && (output === null || (outputSalt ?? salt) === null);
 }
 
 /** The number of the proposal that a response is about. Version 1 recorded none: an equal edit or answer was a vote. */
@@ -56,13 +60,21 @@ export function proposalOf(event: JudgedEvent, response: Response, approval: App
       kind: 'answer',
       actionDigest,
       output,
+      outputSalt: decision.type === 'answer' ? (decision.salt ?? null) : null,
       asked: shownOfResponse(event, response),
       ...ofRequest(approval),
       ...by,
     };
   }
   const asked = shownOfResponse(event, response);
-  const run = { kind: 'run' as const, actionDigest: response.actionDigest, output: null, asked, ...by };
+  const run = {
+    kind: 'run' as const,
+    actionDigest: response.actionDigest,
+    output: null,
+    outputSalt: null,
+    asked,
+    ...by,
+  };
   if (decision.keepsRequirements === true) {
     const { requirements, expiresAt } = approval.proposal;
     return { ...run, requirements, expiresAt };
@@ -100,7 +112,15 @@ export function withProposal(approval: ApprovalState, proposal: ProposalState): 
 export function backToRequest(approval: ApprovalState, asked: string | null, at: string): ApprovalState {
   const { firstDigest: actionDigest } = approval;
   const by = { proposedBy: approval.requestedBy, proposedAt: at };
-  return withProposal(approval, { kind: 'run', actionDigest, output: null, asked, ...ofRequest(approval), ...by });
+  return withProposal(approval, {
+    kind: 'run',
+    actionDigest,
+    output: null,
+    outputSalt: null,
+    asked,
+    ...ofRequest(approval),
+    ...by,
+  });
 }
 
 /** Version 1: an answer ended with its last vote, and the last proposal to run was asked about again. */

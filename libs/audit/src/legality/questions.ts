@@ -22,7 +22,14 @@ export function begin(event: JudgedEvent, call: CallState): Changed {
   if (broken !== undefined) return broken;
   const by = { proposedBy: requestedBy, proposedAt: requestedAt };
   const proposal: ProposalState = {
-    ...{ kind: 'run', actionDigest, output: null, requirements: [requirement], expiresAt: [expiresAt] },
+    ...{
+      kind: 'run',
+      actionDigest,
+      output: null,
+      outputSalt: null,
+      requirements: [requirement],
+      expiresAt: [expiresAt],
+    },
     asked: call.request.shown.asked,
     ...by,
   };

@@ -64,5 +64,6 @@ function isHiddenDecision(event: JudgedEvent): boolean {
 }
 
 function decisionOf({ decision }: Response): unknown {
-  return decision.type === 'edit' ? { type: 'edit', arguments: decision.arguments } : decision;
+  if (decision.type === 'edit') return { type: 'edit', arguments: decision.arguments };
+  return decision.type === 'answer' ? { type: 'answer', output: decision.output } : decision;
 }

@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { approvalIdOf, deriveCallId, isReadable, toolCallStream } from '@countersign/contracts';
+import {
+  approvalIdOf,
+  deriveCallId,
+  isReadable,
+  proposalDigest,
+  secretPointers,
+  toolCallStream,
+} from '@countersign/contracts';
 import type { JsonValue, RespondBody } from '@countersign/contracts';
-import { currentProposal } from '@countersign/domain';
+import { currentProposal, digestInputOf } from '@countersign/domain';
 import * as api from '../commands.js';
 import { agent, codeOf, done, openPolicyWorld, step } from '../testing/policy-world.js';
 import type { PolicyWorld } from '../testing/policy-world.js';
@@ -31,7 +38,7 @@ const ask = async (toolName: string) =>
 const respond = (body: RespondBody, who = alice) => api.respond(world.commands, who, approvalId, body, nextNonce());
 const reveal = () => api.reveal(world.commands, bob, approvalId, nextNonce());
 const eventsOf = async (type: string) =>
-  (await world.store.readStream(toolCallStream(callId))).filter((event) => isReadable(event) && event.type === type);
+  (await world.store.readStream(toolCallStream(callId))).filter(isReadable).filter((event) => event.type === type);
 const proposalNow = async () => {
   const call = await api.findCall(world.commands, 'default', callId);
   const approval = call && findApproval(call, approvalId);
@@ -54,6 +61,21 @@ describe('a proposed answer with hidden values', () => {
     done(await respond(answerOf({ ok: 1 })));
     expect(done(await reveal())).toEqual({ arguments: {}, output: { ok: 1 } });
     expect(await eventsOf('ValuesRevealed')).toEqual([]);
+  });
+
+  it('has a salt of its own, because that of a request that hides nothing is recorded in clear', async () => {
+    done(await respond(answerOf(output)));
+    const call = await api.findCall(world.commands, 'default', callId);
+    const approval = call && findApproval(call, approvalId);
+    if (approval === undefined) throw new Error('there is an approval');
+    const { number, requirements } = currentProposal(approval);
+    const guessed = { approvalId, number, requirements } as const;
+    const subject = { kind: 'answer', output, salt: call?.request.salt ?? null } as const;
+    const digest = proposalDigest(digestInputOf(approval, call?.request.salt ?? null));
+    expect(digest).not.toBe(proposalDigest({ ...guessed, subject }));
+    const [event] = await eventsOf('ApprovalResponded');
+    expect(event?.data).toMatchObject({ decision: { salt: expect.stringMatching(/^[0-9a-f]{32}$/) } });
+    expect(event && secretPointers(event)).toContain('/decision/salt');
   });
 
   it.each([

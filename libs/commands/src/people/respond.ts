@@ -6,7 +6,7 @@ import {
   parseApprovalId,
   unmask,
 } from '@countersign/contracts';
-import type { Decision, JsonObject, RespondBody, FieldError } from '@countersign/contracts';
+import type { Decision, FieldError, JsonObject, JsonValue, RespondBody } from '@countersign/contracts';
 import { areEqualJson, currentProposal, toolCallRules } from '@countersign/domain';
 import type {
   Action,
@@ -205,11 +205,24 @@ function toDecision(ports: CommandPorts, call: ToolCall, approvalId: string, dec
     case 'edit':
       return toEdit(ports, call, askedAction(call, approvalId), decision.arguments);
     case 'answer':
-      return { ...decision, hidesValues: hiddenByName(decision.output).length > 0 || hasUnreadable(decision.output) };
+      return toAnswer(ports, decision.output);
     case 'approve':
     case 'deny':
       return decision;
   }
+}
+
+/**
+ * Attack: guessing a hidden value of an answer, also an erased one, by the digest of the proposal. The salt of a request that hides
+ * nothing is recorded in clear.
+ */
+function toAnswer(ports: Pick<CommandPorts, 'ids'>, output: JsonValue): ResponseDecision {
+  const hidesValues = hiddenByName(output).length > 0 || hasUnreadable(output);
+  return { type: 'answer', output, hidesValues, ...(hidesValues && { salt: newSalt(ports) }) };
+}
+
+function newSalt({ ids }: Pick<CommandPorts, 'ids'>): string {
+  return Buffer.from(ids.randomBytes(16)).toString('hex');
 }
 
 /** Edited arguments: masks put back, checked against the tool's schema, digested, and judged by the policy once more. */
@@ -251,7 +264,7 @@ function toEdit(ports: CommandPorts, call: ToolCall, action: Action, edited: Jso
  * does not record the salt of one that hides some.
  */
 function saltOfEdit(
-  { ids }: Pick<CommandPorts, 'ids'>,
+  ports: Pick<CommandPorts, 'ids'>,
   before: Action,
   { arguments: args, sensitive, restored }: Pick<Action, 'arguments' | 'sensitive'> & { restored: readonly string[] },
 ): string {
@@ -259,7 +272,7 @@ function saltOfEdit(
   const hidBefore = hiddenValues(before.arguments, before.sensitive).length > 0;
   const isSame = hidden.every(({ pointer }) => restored.includes(pointer)) && areEqualJson(args, before.arguments);
   const isKept = hidden.length === 0 ? !hidBefore : hidBefore && isSame;
-  return before.salt !== null && isKept ? before.salt : Buffer.from(ids.randomBytes(16)).toString('hex');
+  return before.salt !== null && isKept ? before.salt : newSalt(ports);
 }
 
 function foreignMask(pointer: string): FieldError {
