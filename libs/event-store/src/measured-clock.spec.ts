@@ -5,7 +5,7 @@ import { EventStoreUnavailableError } from './event-store.js';
 import { createMeasuredClock } from './measured-clock.js';
 
 /** A store, and a machine whose clocks can be set wrong. */
-function setUp(aheadMs = 0) {
+function setUp(aheadMs = 0, closing?: AbortSignal) {
   const world = createVirtualClock();
   let [wallMs, pausedMs] = [aheadMs, 0];
   const machine = {
@@ -13,7 +13,7 @@ function setUp(aheadMs = 0) {
     now: () => world.now() + wallMs,
     monotonic: () => world.monotonic() - pausedMs,
   };
-  const time = createMeasuredClock(machine);
+  const time = createMeasuredClock(machine, closing);
   const asked = () => ({ sentAt: machine.monotonic() - 4, answeredAt: machine.monotonic() + 4 });
   /** The store tells its time in whole seconds, up to a second late. */
   const tell = (errorMs = 0): boolean => {
@@ -134,6 +134,22 @@ describe('the clock of a store on another machine', () => {
     expect(time.missedSince(asked)).toBe(false);
     time.away();
     expect([time.missedSince(asked), time.missedSince(time.now())]).toEqual([true, false]);
+  });
+
+  it('missed the time in which this process was suspended, although both clocks went on', () => {
+    const closing = new AbortController();
+    const { time, tell, world } = setUp(0, closing.signal);
+    world.advance(30_000);
+    tell();
+    const asked = time.now() + 1;
+    world.advance(30_000);
+    expect(time.missedSince(asked)).toBe(false);
+    world.block(2600);
+    const meanwhile = time.now() - 1;
+    expect([time.missedSince(asked), time.missedSince(meanwhile)]).toEqual([true, true]);
+    expect([time.doubt(), time.missedSince(time.now())]).toEqual([undefined, false]);
+    closing.abort();
+    expect(world.nextInMs()).toBeUndefined();
   });
 
   it('learns no more from a time that was cut to whole seconds than it tells', () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '@countersign/runtime';
+import { startHeartbeat } from './heartbeat.js';
 import { skewMsMax } from './store-clock.js';
 import type { StoreClock } from './store-clock.js';
 
@@ -53,8 +54,9 @@ const contradicted = "the event store's time differs from what it was: it is ask
  * decision. A told time that contradicts what is known counts once it is told twice: a server that was suspended may
  * answer with an old time. A wall clock that jumps, or a monotonic clock that stood still while the machine was
  * suspended, puts the time in doubt until the store has told it again.
+ * @param closing until then a heartbeat notices that this process alone is suspended. Default: nothing does.
  */
-export function createMeasuredClock(clock: Clock): MeasuredClock {
+export function createMeasuredClock(clock: Clock, closing?: AbortSignal): MeasuredClock {
   const ownOffset = (): number => clock.now() - clock.monotonic();
   let known: { readonly offset: number; readonly bounds: Bounds; readonly own: number } | undefined;
   let contradiction: Bounds | undefined;
@@ -81,11 +83,18 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
       ? `this machine's clock has jumped by ${seconds(jumpedMs())}: the event store is asked`
       : undefined;
   };
+  const away = (): void => {
+    if (known !== undefined) missedUntil = Math.max(missedUntil, now());
+  };
+  const heartbeat = closing && startHeartbeat(clock, closing, away);
   return {
     now,
     monotonic: clock.monotonic,
     setTimer: clock.setTimer,
-    missedSince: (atMs) => atMs < missedUntil,
+    missedSince: (atMs) => {
+      heartbeat?.look();
+      return atMs < missedUntil;
+    },
     aheadMs,
     doubt,
     problem: () => {
@@ -118,9 +127,7 @@ export function createMeasuredClock(clock: Clock): MeasuredClock {
       surprises = 0;
       known = { ...known, offset: nearest(both, known.offset) };
     },
-    away: () => {
-      if (known !== undefined) missedUntil = Math.max(missedUntil, now());
-    },
+    away,
     mustAsk: () => doubt() !== undefined || isSurprised,
   };
 }

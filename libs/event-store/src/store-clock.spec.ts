@@ -1,8 +1,15 @@
 import { createVirtualClock } from '@countersign/runtime/testing';
+import type { VirtualClock } from '@countersign/runtime/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createOwnStoreClock } from './store-clock.js';
 
 const hourMs = 3_600_000;
+
+/** Both clocks go on, and the timers that fell due run only afterwards. */
+function stall(world: VirtualClock, forMs: number): void {
+  world.block(forMs);
+  world.advance(500);
+}
 
 describe('the clock of a store in the same process', () => {
   it('knows since when it was set forward', () => {
@@ -37,6 +44,34 @@ describe('the clock of a store in the same process', () => {
     world.advance(hourMs);
     pausedMs = hourMs;
     expect(clock.missedSince(before)).toBe(true);
+  });
+
+  it('notices that this process was suspended, although both clocks went on, and no busy event loop', () => {
+    const world = createVirtualClock();
+    const closing = new AbortController();
+    const clock = createOwnStoreClock(world, { closing: closing.signal });
+    const before = clock.now();
+    for (const busyMs of [1400, 100, 1400]) stall(world, busyMs);
+    expect(clock.missedSince(before)).toBe(false);
+    const asked = clock.now();
+    stall(world, 2100);
+    expect(clock.missedSince(asked)).toBe(true);
+    expect(clock.missedSince(clock.now())).toBe(false);
+    world.advance(hourMs);
+    expect(clock.missedSince(asked)).toBe(true);
+    closing.abort();
+    expect(world.nextInMs()).toBeUndefined();
+  });
+
+  it('knows on waking up that it was suspended, before the heartbeat does', () => {
+    const world = createVirtualClock();
+    const asked: boolean[] = [];
+    const clock = createOwnStoreClock(world, { closing: new AbortController().signal });
+    const at = clock.now();
+    world.setTimer(100, () => asked.push(clock.missedSince(at)));
+    world.setTimer(450, () => asked.push(clock.missedSince(at)));
+    stall(world, 3000);
+    expect(asked).toEqual([true, true]);
   });
 
   it('follows small corrections and a clock that is set back', () => {

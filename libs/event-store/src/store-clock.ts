@@ -1,4 +1,5 @@
 import type { Clock } from '@countersign/runtime';
+import { startHeartbeat } from './heartbeat.js';
 
 /** How far the clock of a machine may differ from the store's. */
 export const skewMsMax = 2000;
@@ -19,7 +20,7 @@ export interface StoreClock extends Clock {
   /** What a person should know of a clock that is right for this process. Absent: there is never anything. */
   readonly note?: () => string | undefined;
   /**
-   * Returns whether this process missed time after that moment (ms since the epoch): it started later, its machine was
+   * Returns whether this process missed time after that moment (ms since the epoch): it started later, it or its machine was
    * suspended, the store did not respond, or the clock was set forward. People could not respond in all of that time.
    */
   readonly missedSince: (atMs: number) => boolean;
@@ -34,21 +35,34 @@ export function setBackWords(recordedMs: number, nowMs: number): string | undefi
   return "this machine's clock is behind the newest event of the log: it was set back. Deadlines and leases end later; synchronise it";
 }
 
+/** What the clock of a store in this process may know besides. */
+export interface OwnStoreClockOptions {
+  /** When the newest event was recorded, ms since the epoch: the clock may have been set back since. Default: there is none. */
+  readonly recordedMs?: number;
+  /** Until then a heartbeat notices that this process alone is suspended. Default: nothing does. */
+  readonly closing?: AbortSignal;
+}
+
 /**
  * The clock of a store that runs in this process: the two clocks are one. No other clock tells the time, so a wall clock
  * that is set forward is followed. The monotonic clock notices it, and so it does that the machine was suspended.
- * @param recordedMs when the newest event was recorded, ms since the epoch: the clock may have been set back since. Default: there is none.
  */
-export function createOwnStoreClock(clock: Clock, recordedMs = -Infinity): StoreClock {
+export function createOwnStoreClock(
+  clock: Clock,
+  { recordedMs = -Infinity, closing }: OwnStoreClockOptions = {},
+): StoreClock {
   const offsetOf = (now: number): number => now - clock.monotonic();
   const startedAt = clock.now();
   let last = startedAt;
   let offset = offsetOf(last);
   let jumpedFrom = recordedMs;
+  const missed = (): void => void (jumpedFrom = Math.max(jumpedFrom, last));
+  const heartbeat = closing && startHeartbeat(clock, closing, missed);
   const now = (): number => {
+    heartbeat?.look();
     const time = clock.now();
     const moved = offsetOf(time);
-    if (moved - offset > skewMsMax) jumpedFrom = Math.max(jumpedFrom, last);
+    if (moved - offset > skewMsMax) missed();
     [last, offset] = [time, moved];
     return time;
   };

@@ -13,6 +13,8 @@ export interface VirtualClock extends Clock {
   readonly nextInMs: () => number | undefined;
   /** Moves the wall time alone, as a clock that was set wrong and is put right. */
   readonly jump: (byMs: number) => void;
+  /** Moves both clocks and runs nothing, as while the process is suspended or busy: what falls due is late. */
+  readonly block: (byMs: number) => void;
 }
 
 interface Timer {
@@ -65,6 +67,9 @@ export function createVirtualClock(startAt = Date.UTC(2030, 0, 1)): VirtualClock
     },
     jump: (byMs) => {
       offset += byMs;
+    },
+    block: (byMs) => {
+      elapsed += byMs;
     },
   };
 }

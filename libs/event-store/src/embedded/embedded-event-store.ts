@@ -192,7 +192,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
     streamsWith: (prefix) => whileOpen(() => reading(() => logFile.streamsWith(prefix))),
     head: async () => whileOpen(() => appender.head().position),
     health: guard.health,
-    clock: createOwnStoreClock(clock, recordedMs),
+    clock: createOwnStoreClock(clock, { recordedMs, closing: signal }),
     stats: () => ({ ...stats(), checkpoints: checkpoints.count() }),
     acknowledgedAtOpen: opened.acknowledged.found ?? 0,
     verify,

@@ -125,9 +125,9 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     everyMs: timeouts.probeMs,
     reads,
   });
-  const time = createMeasuredClock(clock);
   const writer = async (): Promise<Endpoint> => (await connection.linked()).server;
   const { closing } = connection;
+  const time = createMeasuredClock(clock, closing);
   const ask = async () => {
     const answer = await members.time(await writer());
     return answer === 'undated' ? appendedTime(ports) : answer;
