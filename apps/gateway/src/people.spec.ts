@@ -94,7 +94,9 @@ describe('a person', () => {
 
   it('of an OIDC provider may be away, and others of its name may not', () => {
     const people = createPeople({ ...sources, issuer: new URL('https://id.example') });
-    expect(people.approver('default', 'https://id.example#1')).toEqual({ groups: [], isAway: true });
+    expect(people.approver('default', 'https://id.example#1')).toEqual({
+      ...{ groups: [], isAway: true, signedIn: [] },
+    });
     expect(people.approver('default', 'https://id.example.evil#1')).toBeUndefined();
   });
 
@@ -102,7 +104,7 @@ describe('a person', () => {
     const sessions = () => ({ grants: () => isApprover, groupsOf: () => [], isSignedIn: () => true });
     const people = createPeople({ ...sources, sessions, issuer: new URL('https://id.example') });
     expect(people.approver('default', 'https://id.example#1')).toEqual(
-      isApprover ? { groups: [], isAway: false } : undefined,
+      isApprover ? { groups: [], isAway: false, signedIn: [] } : undefined,
     );
   });
 

@@ -54,12 +54,16 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
     crowds: (tenant) => [...(tokens()?.frontEnds(tenant).values() ?? [])],
     approver: (tenant, principal) => {
       const within = vouchable(tenant, principal);
-      if (within !== undefined) return { groups: [], isAway: true, within };
+      if (within !== undefined) return { groups: [], isAway: true, within, signedIn: [] };
       if (!isApprover(tenant, principal)) return undefined;
       const who = { tenant, principal };
       const written = inFile(tenant).find(({ id }) => id === principal)?.groups ?? [];
-      const given = [...(tokens()?.groupsOf(who) ?? []), ...(sessions?.()?.groupsOf(who) ?? [])];
-      return { groups: [...new Set([...given, ...written])], isAway: isAway(tenant, principal) };
+      const signedIn = sessions?.()?.groupsOf(who) ?? [];
+      return {
+        groups: [...new Set([...(tokens()?.groupsOf(who) ?? []), ...signedIn, ...written])],
+        isAway: isAway(tenant, principal),
+        ...(issuer !== null && isOfIssuer(issuer, principal) && { signedIn }),
+      };
     },
     stageShortOf: (content) => {
       const approvers = allApproversOf({ people, policies: createPolicies([content]) }, content.tenant);

@@ -42,6 +42,8 @@ export interface KnownApprover {
    * `isAway` is true. Absent: any.
    */
   readonly within?: readonly string[];
+  /** What the sign-in provider gives of `groups`. Absent: it is no person of a provider or a front end. */
+  readonly signedIn?: readonly string[];
 }
 
 /** The facts about people from the tokens file, the sign-in provider and the channels file. */

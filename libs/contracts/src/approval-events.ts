@@ -80,6 +80,11 @@ export const approvalRespondedSchema = z.strictObject({
   /** The person on whose behalf a delegate responded. */
   onBehalfOf: z.string().nullable(),
   groups: z.array(z.string()),
+  /**
+   * Those of `groups` that only files gave, to a person of a sign-in provider or a front end: they count as long as the files give
+   * them. Absent: none.
+   */
+  groupsOfFiles: z.exactOptional(z.array(z.string()).min(1)),
   via: z.string(),
   assurance: assuranceSchema,
   /** True only when the policy states explicitly that silence approves. */

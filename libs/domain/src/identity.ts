@@ -10,19 +10,25 @@ export interface Voter {
 /** One way in which a person may respond: in their own right, or as a delegate with the groups of the delegator. */
 export interface Voice extends Voter {
   readonly groups: readonly string[];
+  /** Those of `groups` that only files gave. Absent: none, or it does not matter. */
+  readonly groupsOfFiles?: readonly string[];
 }
 
 /**
  * The voices of a person, their own right first: a delegation is used only where it is needed. A delegator's own
  * delegators are not among them, because delegations do not chain.
  */
-export function voicesOf({ principal, groups, delegators = [] }: Responder): readonly Voice[] {
+export function voicesOf({ principal, delegators = [], ...own }: Responder): readonly Voice[] {
   const asDelegate = delegators.map((one) => ({
     respondedBy: principal,
     onBehalfOf: one.principal,
-    groups: one.groups,
+    ...groupsOf(one),
   }));
-  return [{ respondedBy: principal, onBehalfOf: null, groups }, ...asDelegate];
+  return [{ respondedBy: principal, onBehalfOf: null, ...groupsOf(own) }, ...asDelegate];
+}
+
+function groupsOf({ groups, groupsOfFiles }: Pick<Voice, 'groups' | 'groupsOfFiles'>) {
+  return { groups, ...(groupsOfFiles !== undefined && { groupsOfFiles }) };
 }
 
 /** All names of a person, in the form in which they are compared. */

@@ -110,7 +110,7 @@ function numberOf(
 /** The response as it would be recorded if it resolved nothing. */
 function pendingResponse(
   { decision, responder, ...command }: RespondToApproval,
-  { respondedBy, onBehalfOf, groups }: Voice,
+  { respondedBy, onBehalfOf, groups, groupsOfFiles }: Voice,
   approval: Approval,
 ): Response {
   const written = recorded(decision, approval, command.at);
@@ -128,6 +128,7 @@ function pendingResponse(
     ...(responder.name !== undefined && { respondedByName: responder.name }),
     onBehalfOf,
     groups: [...groups],
+    ...(groupsOfFiles !== undefined && { groupsOfFiles: [...groupsOfFiles] }),
     via: responder.via,
     assurance: assuranceOf(responder, command.signature),
     automatic: false,

@@ -78,6 +78,8 @@ export interface DescribeApproval extends ByOwner {
 export interface Responder {
   readonly principal: string;
   readonly groups: readonly string[];
+  /** Those of `groups` that only files gave, which are read again at each decision. Default: none, or it does not matter. */
+  readonly groupsOfFiles?: readonly string[];
   /** `inbox`, `api`, `cli`, or the id of a channel. */
   readonly via: string;
   readonly assurance: Assurance;
@@ -101,6 +103,8 @@ export interface PossibleApprover {
 export interface Delegator {
   readonly principal: string;
   readonly groups: readonly string[];
+  /** As for a responder. */
+  readonly groupsOfFiles?: readonly string[];
   /** Other names of the same person, as for a responder. Default: none. */
   readonly aliases?: readonly string[];
 }

@@ -77,6 +77,8 @@ export interface Vote {
   readonly respondedByName?: string;
   readonly onBehalfOf: string | null;
   readonly groups: readonly string[];
+  /** Those of `groups` that only files gave, to a person of a provider or a front end; absent: none. */
+  readonly groupsOfFiles?: readonly string[];
   readonly via: string;
   readonly assurance: Assurance;
   /** The id of the credential that gave it; absent: the channel has none, or the version did not record it. */

@@ -97,6 +97,7 @@ function toVote(approval: Approval, response: EventData<'ApprovalResponded'>): V
     ...(response.respondedByName !== undefined && { respondedByName: response.respondedByName }),
     onBehalfOf: response.onBehalfOf,
     groups: response.groups,
+    ...(response.groupsOfFiles !== undefined && { groupsOfFiles: response.groupsOfFiles }),
     via: response.via,
     assurance: response.assurance,
     ...(response.credential !== undefined && { credential: response.credential }),

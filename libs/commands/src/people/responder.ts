@@ -4,7 +4,7 @@ import type { CommandPorts, KnownApprover } from '../ports.js';
 import { refused } from '../result.js';
 import type { Refused } from '../stream/with-tool-call.js';
 import { aliasesOf } from './aliases.js';
-import { boundedGroups } from './groups.js';
+import { boundedGroups, groupsOfFiles, groupsOfRequest } from './groups.js';
 
 /**
  * The person of a response, with the groups that all files and the sign-in give together, and the people who have
@@ -15,10 +15,11 @@ import { boundedGroups } from './groups.js';
  */
 export function responderOf(
   ports: Pick<CommandPorts, 'policies' | 'people'>,
-  { tenant, principal, groups, groupsWithin, via, assurance, name }: Actor,
+  actor: Actor,
   at: number,
 ): Responder {
   const { policies, people } = ports;
+  const { tenant, principal, groups, groupsWithin, via, assurance, name } = actor;
   const policy = policies.of(tenant);
   const known = (id: string): KnownApprover | undefined =>
     people === undefined ? { groups: [], isAway: false } : people.approver(tenant, id);
@@ -30,10 +31,13 @@ export function responderOf(
     const more = known(one.id);
     if (more === undefined) return [];
     const given = boundedGroups([...one.groups, ...more.groups], more.within);
-    return [{ ...toPerson(one.id), groups: mayHave(given) }];
+    const theirs = mayHave(given);
+    return [{ ...toPerson(one.id), groups: theirs, ...groupsOfFiles(more, theirs) }];
   });
   const all = mayHave([...groups, ...(own?.groups ?? []), ...policy.groupsOf(principal)]);
-  return { ...toPerson(principal), groups: all, via, assurance, delegators, ...(name !== undefined && { name }) };
+  const written = groupsOfFiles(own, all, groupsOfRequest(actor));
+  const named = name === undefined ? {} : { name };
+  return { ...toPerson(principal), groups: all, ...written, via, assurance, delegators, ...named };
 }
 
 /**

@@ -22,7 +22,7 @@ export function votersOf(
 }
 
 function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): VoterNow {
-  const { respondedBy, onBehalfOf, groups } = vote;
+  const { respondedBy, onBehalfOf } = vote;
   const people = onBehalfOf === null ? [respondedBy] : [respondedBy, onBehalfOf];
   const names = people.flatMap((principal) => [principal, ...aliasesOf(ports, tenant, principal)]);
   const own = groupsOfVoter(ports, tenant, vote, names);
@@ -31,7 +31,7 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   // A process that knows neither people nor a policy, as a projector may be, cannot say that a delegation has ended.
   const isUnknown = ports.people === undefined && policy.approvers.length === 0;
   const isDelegate = isUnknown || policy.delegatorsOf(respondedBy, at).some(({ id }) => id === onBehalfOf);
-  const represented = isDelegate ? groupsNow(ports, tenant, onBehalfOf, groups) : null;
+  const represented = isDelegate ? groupsNow(ports, tenant, onBehalfOf, vote) : null;
   const within = ports.people?.approver(tenant, respondedBy)?.within;
   return { respondedBy, onBehalfOf, groups: represented && boundedGroups(represented, within), names };
 }
@@ -90,24 +90,25 @@ function groupsOfVoter(
   names: readonly string[],
 ): readonly string[] | null {
   if (isGone(ports, tenant, vote, names)) return null;
-  const { respondedBy, groups, via } = vote;
+  const { respondedBy, via } = vote;
   const isUnbounded = ports.people === undefined && personOfFrontEnd(respondedBy)?.frontEnd === via;
-  return isUnbounded ? null : groupsNow(ports, tenant, respondedBy, groups);
+  return isUnbounded ? null : groupsNow(ports, tenant, respondedBy, vote);
 }
 
 /**
- * The groups of a person now; null: they are no approver. A person of the sign-in provider who is away keeps the groups
- * of the vote, and so does every person in a process that knows the policy file alone.
+ * The groups of a person now; null: they are no approver. A person of a front end, and one of the sign-in provider who is away,
+ * keep the groups of the vote but those that only files gave. Every person keeps all in a process that knows the policy file alone.
  */
 function groupsNow(
   { policies, people }: VoterPorts,
   tenant: string,
   principal: string,
-  voted: readonly string[],
+  { groups: voted, groupsOfFiles = [] }: Pick<Vote, 'groups' | 'groupsOfFiles'>,
 ): readonly string[] | null {
   if (people === undefined) return voted;
   const now = people.approver(tenant, principal);
   if (now === undefined) return null;
-  const given = [...(now.isAway ? voted : []), ...now.groups, ...policies.of(tenant).groupsOf(principal)];
+  const proven = now.isAway ? voted.filter((group) => !groupsOfFiles.includes(group)) : [];
+  const given = [...proven, ...now.groups, ...policies.of(tenant).groupsOf(principal)];
   return boundedGroups(given, now.within);
 }

@@ -51,6 +51,7 @@ function packVote(vote: Vote) {
     vote.signature,
     vote.respondedByName ?? null,
     vote.credential ?? null,
+    vote.groupsOfFiles ?? null,
   ] as const;
 }
 
@@ -73,6 +74,7 @@ function unpackVote([
   signature,
   respondedByName,
   credential,
+  groupsOfFiles,
 ]: ReturnType<typeof packVote>): Vote {
   return {
     status,
@@ -93,6 +95,7 @@ function unpackVote([
     signature,
     ...(respondedByName !== null && { respondedByName }),
     ...(credential !== null && { credential }),
+    ...(groupsOfFiles !== null && { groupsOfFiles }),
   };
 }
 
