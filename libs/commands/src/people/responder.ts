@@ -13,11 +13,7 @@ import { boundedGroups, groupsOfFiles, groupsOfRequest } from './groups.js';
  * Attack: a front end speaks for a person to whom a file gives more groups, or in whose name others may respond. It gives no
  * group that its token does not list.
  */
-export function responderOf(
-  ports: Pick<CommandPorts, 'policies' | 'people'>,
-  actor: Actor,
-  at: number,
-): Responder {
+export function responderOf(ports: Pick<CommandPorts, 'policies' | 'people'>, actor: Actor, at: number): Responder {
   const { policies, people } = ports;
   const { tenant, principal, groups, groupsWithin, via, assurance, name } = actor;
   const policy = policies.of(tenant);
