@@ -382,6 +382,17 @@ describe('WithdrawResponse', () => {
       .thenNothing();
   });
 
+  it('that names a response ends it alone, and leaves the denial that the person gave under another name', () => {
+    const four = { stages: [stage({ approve: 3, deny: 2 })] };
+    const events = history(request(four), deny('desk#al'), respond('alice'));
+    given(events)
+      .when({ ...withdraw('alice'), aliases: ['desk#al'], response: 2 })
+      .then([withdrawn]);
+    given(events)
+      .when({ ...withdraw('alice'), aliases: ['desk#al'], response: 1 })
+      .then([{ ...withdrawn, data: { ...withdrawn.data, castBy: 'desk#al' } }]);
+  });
+
   it('is refused where no answer of the person stands', () => {
     const events = history(request(twoOf), respond('alice'));
     given(events).when(withdraw('carol')).thenRefused('unknown-approval');

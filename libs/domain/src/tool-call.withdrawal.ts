@@ -52,18 +52,27 @@ function isLater(response: number): RuleResult<ToolCallEvent> {
   return { status: 'refused', refusal: { code: 'already-voted', detail, extra: { response } } };
 }
 
-/** One withdrawal for each vote that a person has under these names. No limit refuses it: nobody is bound to a vote. */
+/**
+ * One withdrawal for each vote that a person has under these names, or for the one that is named. No limit refuses it: nobody is
+ * bound to a vote.
+ */
 function withdrawals(
   approval: Approval,
   names: readonly string[],
   command: WithdrawResponse,
 ): readonly ToolCallEvent[] {
   const events: ToolCallEvent[] = [];
-  const last = command.response ?? Infinity;
+  if (command.response !== undefined) {
+    const named = approval.votes[command.response - 1];
+    // One that another replaced ends no other: the earlier one of another name may be the person's denial.
+    return named !== undefined && isCounted(named)
+      ? [{ type: 'ResponseWithdrawn', data: withdrawal(approval, named, command) }]
+      : [];
+  }
   let left = approval;
   for (;;) {
     const vote = countedVoteBy(left, names);
-    if (vote === undefined || numberOfVote(left, vote) > last) return events;
+    if (vote === undefined) return events;
     const data = withdrawal(left, vote, command);
     events.push({ type: 'ResponseWithdrawn', data });
     left = afterWithdrawal(left, data);
