@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { actionDigest, approvalIdOf, maskOf, toolCallStream } from '@countersign/contracts';
-import type { JsonObject, RequestedCall } from '@countersign/contracts';
+import type { JsonObject, RequestedCall, RespondBody } from '@countersign/contracts';
 import { batchDecider, passkeyDecider, callState, toolCallDecider } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
@@ -482,6 +482,26 @@ describe('a response under the id of an earlier one', () => {
     expect(await stateOf(callId)).toBe(state);
   });
 });
+
+it.each([
+  { type: 'edit', arguments: { n: 1 } },
+  { type: 'answer', output: 'other' },
+] as const)(
+  'a response under the id of an approval is refused where it is of another kind: $type',
+  async (decision) => {
+    const callId = await one({ needsApproval: true });
+    const respond = (what: RespondBody['decision'], id: string) =>
+      api.respond(commands, alice, approvalIdOf(callId, 1), { decision: what }, id);
+    const [approval, answer] = [commandId(), commandId()];
+    expect(codeOf(await respond({ type: 'approve' }, approval))).toBe('done');
+    expect(codeOf(await respond(decision, approval))).toBe('idempotency-key-reused');
+    const other = await one({ needsApproval: true, toolCallId: 'b' });
+    const answered = (output: string) =>
+      api.respond(commands, alice, approvalIdOf(other, 1), { decision: { type: 'answer', output } }, answer);
+    expect([codeOf(await answered('a')), codeOf(await answered('a'))]).toEqual(['done', 'done']);
+    expect(codeOf(await answered('b'))).toBe('idempotency-key-reused');
+  },
+);
 
 describe('executing', () => {
   it('gives the claim once, the same again for a repeat, and takes the outcome of its holder alone', async () => {

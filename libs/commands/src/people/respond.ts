@@ -15,6 +15,7 @@ import type {
   RespondToApproval,
   ResponseDecision,
   ToolCall,
+  Vote,
 } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import type { SchemaCheck } from '../request/argument-schema.js';
@@ -116,15 +117,20 @@ const otherDecision = refused(
 
 /**
  * The log recognises a repeated command by its id alone. Another gateway, or one that was started since, does not know the
- * first body: a denial must not be answered with the approval that was recorded under its key, nor a response with one
+ * first body: a denial, an edit or an answer must not be answered with the approval that was recorded under its key, nor a response with one
  * that was withdrawn since.
  */
-function notRecorded(approval: Approval | undefined, { principal }: Actor, { type }: Decision): Refused | undefined {
-  const isDenial = type === 'deny';
+function notRecorded(approval: Approval | undefined, { principal }: Actor, asked: Decision): Refused | undefined {
   const votes = approval?.votes.filter(({ respondedBy }) => respondedBy === principal) ?? [];
-  const alike = votes.filter(({ decision }) => (decision.type === 'deny') === isDenial);
+  const alike = votes.filter(({ decision }) => isOfKind(decision, asked));
   if (alike.length === 0) return otherDecision;
   return alike.every(({ status }) => status === 'withdrawn') ? withdrawn : undefined;
+}
+
+/** Edits are compared by their kind alone: what they hide would be told by being equal. */
+function isOfKind(recorded: Vote['decision'], asked: Decision): boolean {
+  if (recorded.type !== asked.type) return false;
+  return recorded.type !== 'answer' || asked.type !== 'answer' || areEqualJson(recorded.output, asked.output);
 }
 
 /** The passkey is the credential of a signed answer. */
