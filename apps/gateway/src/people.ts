@@ -1,6 +1,6 @@
 import type { ChannelsConfig, PeopleNow, Person } from '@countersign/channels';
 import { allApproversOf, isOfToken } from '@countersign/commands';
-import type { People } from '@countersign/commands';
+import type { Actor, People } from '@countersign/commands';
 import { identitiesIn, identityKinds, personOfFrontEnd } from '@countersign/contracts';
 import { firstStageShortOf } from '@countersign/domain';
 import { createPolicies } from '@countersign/policy';
@@ -27,7 +27,7 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
   const names = inFile(channelsTenant).map((person) => [person.id, ...identitiesIn(person)]);
   // The provider cannot be asked about a person without a session: they count as an approver where a file names them.
   const isAway = (tenant: string, principal: string): boolean =>
-    issuer !== null && isOfIssuer(issuer, principal) && sessions?.()?.isSignedIn({ tenant, principal }) !== true;
+    isOfIssuer(issuer, principal) && sessions?.()?.isSignedIn({ tenant, principal }) !== true;
   const isApprover = (tenant: string, principal: string): boolean => {
     const known = tokens();
     if (known === undefined) return false;
@@ -41,6 +41,8 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
     const person = personOfFrontEnd(principal);
     return person === undefined ? undefined : tokens()?.frontEnds(tenant).get(person.frontEnd);
   };
+  const signedInGroups = (who: Pick<Actor, 'tenant' | 'principal'>): readonly string[] =>
+    sessions?.()?.groupsOf(who) ?? [];
   const people: Required<KnownPeople> & People = {
     groupsOf: (tenant) => {
       if (issuer !== null) return null;
@@ -58,11 +60,11 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
       if (!isApprover(tenant, principal)) return undefined;
       const who = { tenant, principal };
       const written = inFile(tenant).find(({ id }) => id === principal)?.groups ?? [];
-      const signedIn = sessions?.()?.groupsOf(who) ?? [];
+      const signedIn = signedInGroups(who);
       return {
         groups: [...new Set([...(tokens()?.groupsOf(who) ?? []), ...signedIn, ...written])],
         isAway: isAway(tenant, principal),
-        ...(issuer !== null && isOfIssuer(issuer, principal) && { signedIn }),
+        ...(isOfIssuer(issuer, principal) && { signedIn }),
       };
     },
     stageShortOf: (content) => {
@@ -73,7 +75,9 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
   return people;
 }
 
-function isOfIssuer({ href }: URL, principal: string): boolean {
+function isOfIssuer(issuer: URL | null, principal: string): boolean {
+  if (issuer === null) return false;
+  const { href } = issuer;
   return principal.startsWith(`${href}#`) || principal.startsWith(`${href.replace(/\/$/, '')}#`);
 }
 
