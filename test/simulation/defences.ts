@@ -27,6 +27,8 @@ export const defences = {
   'pending-cap': 'an agent has only so many pending questions as the quotas say',
   'cool-down': 'after denials in a row an agent asks no person for a while',
   'identical-question': 'people are asked once about identical calls',
+  'stop-look': 'nobody claims without a look at the stops',
+  'stop-reread': 'what is known of the stops is read again after half a second',
   'store-time': "what is stored and what is due is told by the store's time, not by the clock of the machine",
   'known-time': "nothing is decided while the store's time is not known",
   'clock-gate': 'a projector whose clock is wrong fires no deadline',

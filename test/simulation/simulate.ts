@@ -7,6 +7,7 @@ import { startGranters } from './actors/granter.ts';
 import { startIntruder } from './actors/intruder.ts';
 import { startMeddler } from './actors/meddler.ts';
 import { startOperator } from './actors/operator.ts';
+import { startStoppers } from './actors/stopper.ts';
 import { openDoors } from './actors/http.ts';
 import type { Doors } from './actors/http.ts';
 import { allOrNothing } from './checkers/all-or-nothing.ts';
@@ -29,6 +30,7 @@ import { policyReload } from './checkers/policy-reload.ts';
 import { quotas } from './checkers/quotas.ts';
 import { ownership } from './checkers/ownership.ts';
 import { turns } from './checkers/turns.ts';
+import { stops } from './checkers/stops.ts';
 import { storeTime } from './checkers/store-time.ts';
 import { viewsEqualReplay } from './checkers/views-equal-replay.ts';
 import type { Defence } from './defences.ts';
@@ -75,6 +77,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   'all-or-nothing': allOrNothing,
   'batch-fate': batchFate,
   turns,
+  stops,
   legality,
   'log-only-grows': logOnlyGrows,
   'every-request-ends': everyRequestEnds,
@@ -114,6 +117,7 @@ async function live(site: Site): Promise<Outcome> {
   const agents = startAgents(site, doors, drawWorkload(random));
   startApprovers(world, doors);
   const granters = startGranters(world, doors);
+  const stoppers = startStoppers(world, doors);
   startAttacker(site);
   startMeddler(site, doors);
   startIntruder(site, doors);
@@ -125,6 +129,7 @@ async function live(site: Site): Promise<Outcome> {
   const isAtRest = (): boolean =>
     agents.waiting().length === 0 &&
     granters.waiting() === 0 &&
+    stoppers.waiting() === 0 &&
     site.broker.behind() === 0 &&
     relayedTo(site) === world.log.events.length &&
     slots.every((slot) => slot.machine()?.isAlive()) &&
@@ -199,6 +204,9 @@ function startCheckers(
   });
   site.deadlines.add((machine) => {
     for (const { onDeadline } of all) onDeadline?.(machine);
+  });
+  site.claims.add((...claim) => {
+    for (const { onClaim } of all) onClaim?.(...claim);
   });
   outside.onBegin((run) => {
     for (const { onToolBegins } of all) onToolBegins?.(run);

@@ -1,7 +1,7 @@
 import { readable } from '@countersign/event-store/testing';
 import { actionDigest } from '@countersign/contracts';
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
-import type { GrantIndex, History, People } from '@countersign/commands';
+import type { GrantIndex, History, KnownStops, People } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { SimulatedLog } from '@countersign/event-store/testing';
 import type { MessagePublisher } from '@countersign/message-bus';
@@ -43,6 +43,15 @@ export function policiesWithout(without: Defence | null, policies: LivePolicies)
       return { ...policy, delegatorsOf };
     },
   };
+}
+
+/** The stops without a defence. */
+export function stopsWithout(without: Defence | null, stops: KnownStops): KnownStops {
+  if (without === 'stop-look') return { ...stops, fresh: () => [], known: () => [] };
+  if (without !== 'stop-reread') return stops;
+  let first: ReturnType<KnownStops['known']> | undefined;
+  const readOnce = async (tenant: string): Promise<typeof first & object> => (first ??= await stops.fresh(tenant));
+  return { ...stops, fresh: (tenant) => first ?? readOnce(tenant), known: (tenant) => first ?? stops.known(tenant) };
 }
 
 /** The store without expected revisions: every append goes to the end. */

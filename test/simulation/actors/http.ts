@@ -1,4 +1,5 @@
 import type { Actor } from '@countersign/commands';
+import type { ClaimView } from '@countersign/contracts';
 import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
 import type { Gateway } from '@countersign/gateway';
 import { ProblemError } from '@countersign/shell';
@@ -44,7 +45,7 @@ const lost = Symbol('no answer');
 
 /** The doors of these gateways. A person without the role of an approver gets no further: this guard is not simulated. */
 export function openDoors(
-  { world, departure }: Pick<Site, 'world' | 'departure'>,
+  { world, departure, claims }: Pick<Site, 'world' | 'departure' | 'claims'>,
   gateways: readonly Slot<RunningGateway>[],
 ): Doors {
   const { random } = world;
@@ -81,6 +82,9 @@ export function openDoors(
           return run(gateway, { actor, commandId });
         },
       );
+      if (request.kind === 'claim' && reply.status === 200) {
+        for (const listener of claims) listener(reply.body as ClaimView, machine.name);
+      }
       return reply.status >= 500 ? undefined : { request, commandId: used, reply, sentAtMs };
     } catch (error) {
       // Actions of a killed process have no effect.

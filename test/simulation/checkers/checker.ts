@@ -1,4 +1,4 @@
-import type { EventData, NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { ClaimView, EventData, NewEvent, RecordedEvent } from '@countersign/contracts';
 import type { Acknowledged } from '../actors/http.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
@@ -19,6 +19,8 @@ export interface Checker {
   readonly onToolEffect?: (run: ToolRunRecord) => void;
   /** A client got a response. */
   readonly onAcknowledged?: (acknowledged: Acknowledged) => void;
+  /** A process hands out a claim. */
+  readonly onClaim?: (claim: ClaimView, by: string) => void;
   /** Everything is healed and at rest. */
   readonly atEnd?: () => void | Promise<void>;
 }

@@ -26,7 +26,9 @@ export async function bootResolver(site: Site, machine: Machine): Promise<void> 
       ...executions,
       claim: async (...given) => {
         const answer = await executions.claim(...given);
-        if (answer.status === 'claimed') await hangPerhaps(world, machine);
+        if (answer.status !== 'claimed') return answer;
+        for (const listener of site.claims) listener(answer.claim, machine.name);
+        await hangPerhaps(world, machine);
         return answer;
       },
     },

@@ -7,7 +7,14 @@ import { batchDecider, grantDecider, passkeyDecider, toolCallDecider } from '@co
 import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
-import { grantIndexWithout, peopleWithout, policiesWithout, withoutDedupe, withoutRevision } from '../weak-ports.ts';
+import {
+  grantIndexWithout,
+  peopleWithout,
+  policiesWithout,
+  stopsWithout,
+  withoutDedupe,
+  withoutRevision,
+} from '../weak-ports.ts';
 import { batchRuleWithout, grantRuleWithout, ruleWithout } from '../weak-rules.ts';
 import { peopleOf } from '../world/absences.ts';
 import type { Site } from '../world/cluster.ts';
@@ -70,7 +77,7 @@ export function createWriteSide(
   const commands: CommandPorts = {
     passkeys: { handler: passkeys, log: store, signCounts: new Map() },
     ...{ handler, batches, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
-    stops: createKnownStops({ store, clock, ids }),
+    stops: stopsWithout(world.without, createKnownStops({ store, clock, ids })),
     policies: policiesWithout(world.without, policies),
     people: peopleWithout(world.without, peopleOf(site.departure, store.clock)),
     asking: asked.asking,

@@ -1,3 +1,4 @@
+import type { ClaimView } from '@countersign/contracts';
 import { topicNames } from '@countersign/message-bus';
 import { createMemoryExclusiveProgress } from '@countersign/message-bus/testing';
 import type { MemoryExclusiveProgress } from '@countersign/message-bus/testing';
@@ -32,6 +33,8 @@ export interface Site {
   readonly questions: Set<(question: Question) => void>;
   /** Listeners to the deadlines that a machine is about to fire. */
   readonly deadlines: Set<(machine: Machine) => void>;
+  /** Listeners to the claims that a process hands out. */
+  readonly claims: Set<(claim: ClaimView, by: string) => void>;
 }
 
 /** The surroundings of an installation in which nothing runs yet. */
@@ -48,6 +51,7 @@ export function createSite(world: World): Site {
     departure: drawDeparture(world),
     questions: new Set(),
     deadlines: new Set(),
+    claims: new Set(),
   };
 }
 

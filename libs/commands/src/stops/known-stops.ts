@@ -48,14 +48,18 @@ interface Look {
   readonly ageMs: () => number;
 }
 
+interface RunningRead {
+  readonly look: Promise<Look>;
+  readonly ageMs: Look['ageMs'];
+}
+
 /** Reads the stops of tenants, and remembers each for a moment. */
 export function createKnownStops({ store, clock, ids, stopFile = noFile }: KnownStopsPorts): KnownStops {
   const byFile = createFileStop(stopFile, clock);
   const handler = createCommandHandler({ store, fold: stopDecider, clock, ids, cacheSize });
   const looks = new Map<string, Look>();
-  const reading = new Map<string, Promise<Look>>();
-  const read = async (tenant: string): Promise<Look> => {
-    const ageMs = startStopwatch(clock);
+  const reading = new Map<string, RunningRead>();
+  const read = async (tenant: string, ageMs: Look['ageMs']): Promise<Look> => {
     const { state } = await handler.load(stopStream(tenant));
     return { stops: state.stops, ageMs };
   };
@@ -63,17 +67,20 @@ export function createKnownStops({ store, clock, ids, stopFile = noFile }: Known
     const last = looks.get(tenant);
     if (last !== undefined && last.ageMs() < rereadMs) return last;
     const running = reading.get(tenant);
-    if (running !== undefined) return running;
-    const next = read(tenant)
+    // An older one may have begun before a stop that was acknowledged since: its process was frozen, or the store is slow.
+    if (running !== undefined && running.ageMs() < rereadMs) return running.look;
+    const ageMs = startStopwatch(clock);
+    const isCurrent = (): boolean => reading.get(tenant)?.ageMs === ageMs;
+    const next = read(tenant, ageMs)
       .then((found) => {
         // Forgotten meanwhile: it may have been read before the stop was recorded.
-        if (reading.get(tenant) === next) looks.set(tenant, found);
+        if (isCurrent()) looks.set(tenant, found);
         return found;
       })
       .finally(() => {
-        if (reading.get(tenant) === next) reading.delete(tenant);
+        if (isCurrent()) reading.delete(tenant);
       });
-    reading.set(tenant, next);
+    reading.set(tenant, { look: next, ageMs });
     return next;
   };
   const known = (tenant: string): readonly Stop[] => {

@@ -28,20 +28,24 @@ let world: PolicyWorld;
 let one: CommandPorts;
 let other: CommandPorts;
 let mayRead: boolean;
+let readsAfter: Promise<null> | undefined;
 
 beforeEach(async () => {
   world = await openPolicyWorld(policy);
   one = world.commands;
   mayRead = true;
+  readsAfter = undefined;
   const { store } = world;
   // Another process, which may lose the stream of the stops.
   other = world.another({
     store: {
       ...store,
-      readStream: (stream, from) =>
-        mayRead || stream !== stopStream('default')
-          ? store.readStream(stream, from)
-          : Promise.reject(new EventStoreUnavailableError('partitioned')),
+      readStream: async (stream, from) => {
+        if (!mayRead && stream === stopStream('default')) throw new EventStoreUnavailableError('partitioned');
+        const found = await store.readStream(stream, from);
+        await readsAfter;
+        return found;
+      },
     },
   });
 });
@@ -152,6 +156,20 @@ describe('a process that cannot read the stops', () => {
     await stop();
     await expect(claim(other, callId)).rejects.toThrow(EventStoreUnavailableError);
     await expect(request(other, { toolCallId: 'c' })).rejects.toThrow(EventStoreUnavailableError);
+  });
+
+  it('does not take the answer to an earlier read, which began before the stop', async () => {
+    const late = Promise.withResolvers<null>();
+    readsAfter = late.promise;
+    const early = other.stops.fresh('default');
+    await world.clock.advanceAsync(1);
+    readsAfter = undefined;
+    const stopId = await stop();
+    const found = other.stops.fresh('default');
+    late.resolve(null);
+    expect(await early).toEqual([]);
+    expect(await found).toMatchObject([{ stopId }]);
+    expect(await other.stops.fresh('default')).toMatchObject([{ stopId }]);
   });
 
   it('still records a denial', async () => {
