@@ -83,6 +83,9 @@ test('a backup while the server writes: killed in the middle, incremental, resto
   const restored = join(folder, 'restored');
   const to = ['--to', restored, '--keys', keys, '--lost', dataFolder, '--reason', 'the disk was lost'];
   await cli(installed, 'restore', backups, ...to);
+  // A start that dies on the way is repeated by the next one.
+  const crashing = startAnyhow({ COUNTERSIGN_DATA: restored, COUNTERSIGN_CRASH_AT: 'restored.settled' });
+  expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });
   await startAnyhow({ COUNTERSIGN_DATA: restored }).ready();
 
   expect(await stateOf(installed, approvedId)).toBe('awaiting_approval');
