@@ -30,7 +30,7 @@ import type { CommandMeta, CommandResult } from '../stream/handle-command.js';
 import { withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { createUses } from '../grants/take-uses.js';
-import { stopped } from '../stops/stopped.js';
+import { stopped, whenStopsKnown } from '../stops/stopped.js';
 import { applyRule } from '../stream/with-tool-call.js';
 import type { Refused } from '../stream/with-tool-call.js';
 import { askerOf, inTurnOfAsker, inTurnOfBatch, inTurnOfRun } from './quotas.js';
@@ -88,7 +88,8 @@ async function decide(
     const gathered = await gatherStep(ports, actor, asker, request, uses.isLost);
     const decision = decideStep(gathered.facts);
     if (decision.status === 'refused') return decision;
-    const held = heldByStop(ports, decision.calls);
+    // Gathering and judging may have taken long: the stops are read once more then.
+    const held = await whenStopsKnown(ports, actor.tenant, () => heldByStop(ports, decision.calls));
     if (held !== undefined) return held;
     const hasUses = await uses.take(decision.calls);
     if (hasUses && versionNow() === gathered.policyVersion) return record(ports, gathered, decision.calls, commandId);

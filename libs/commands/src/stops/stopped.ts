@@ -18,7 +18,8 @@ export function stopped({ stops }: StopPorts, call: StoppableCall): Refused | un
 /** Goes on with the stops of a tenant read just now; a promise only when they must be read first. */
 export function whenStopsKnown<T>({ stops }: StopPorts, tenant: string, next: () => T | Promise<T>): T | Promise<T> {
   const found = stops.fresh(tenant);
-  return found instanceof Promise ? found.then(next) : next();
+  // A read that took long is worth nothing: a busy process reads once more before it refuses.
+  return found instanceof Promise ? found.then(() => stops.fresh(tenant)).then(next) : next();
 }
 
 /** The words of a refusal by a stop: which one, why, and what to do. */
