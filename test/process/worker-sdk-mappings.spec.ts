@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { MappingError } from '@countersign/worker-sdk/mappings';
-import { answerTo, askAbout } from '../../libs/worker-sdk/examples/function-approvals.js';
+import { MappingError, OtherPersonError } from '@countersign/worker-sdk/mappings';
+import { answerTo, askAbout, nextTurn } from '../../libs/worker-sdk/examples/function-approvals.js';
 import { createToolApprovals } from '../../libs/worker-sdk/examples/user-interactions.js';
 import { cleanUpAfterAll } from './harness/cleanup.js';
 import { eventually } from './harness/wait.js';
-import { callOf, openDesk, responsesOf } from './worker-sdk/desk.js';
+import { callOf, deliveryOf, messageOf, openDesk, responsesOf, windowOf } from './worker-sdk/desk.js';
 import type { Desk, InteractionEvent } from './worker-sdk/desk.js';
 
 cleanUpAfterAll();
@@ -23,10 +23,10 @@ test('contents of a chat ask about every call of the step, and each is decided a
   const first = await askAbout(worker, user, 'chat', [callOf('a', 'drop_table', 'x'), callOf('b', 'count_rows', 'y')]);
   expect(first.contents.map(({ type }) => type)).toEqual(['function_approval_request', 'function_approval_request']);
   const [no, yes] = responsesOf(first, [false, true]);
-  const half = await answerTo(worker, user, first.state, [no!]);
+  const half = await answerTo(worker, user, first.state, messageOf('kim', [no!]));
   const denied = { callId: 'a', result: expect.stringMatching(/rejected by user.*desk#kim/) };
   expect(half.contents).toMatchObject([denied, { type: 'function_approval_request', functionCall: { callId: 'b' } }]);
-  const whole = await answerTo(worker, user, half.state, [no!, yes!]);
+  const whole = await answerTo(worker, user, half.state, messageOf('kim', [no!, yes!]));
   expect(whole.contents).toMatchObject([denied, { callId: 'b', result: { table: 'y', rows: 3 } }]);
 });
 
@@ -35,7 +35,7 @@ test('a response with the call of the model in place of the one that asked decid
   const functionCall = callOf('a', 'drop_table', 'x');
   const turn = await askAbout(worker, user, 'bare', [functionCall]);
   const [response] = responsesOf(turn, [true]);
-  const { refused } = await answerTo(worker, user, turn.state, [{ ...response!, functionCall }]);
+  const { refused } = await answerTo(worker, user, turn.state, messageOf('kim', [{ ...response!, functionCall }]));
   expect(refused).toMatchObject([{ response: { id: response!.id }, error: expect.any(MappingError) }]);
   expect((await user.getApproval(response!.id)).state).toBe('pending');
 });
@@ -45,13 +45,13 @@ test('an answer whose person withdrew it does not count again when its message i
   const first = await askAbout(worker, user, 'withdrawn', [callOf('two', 'drop_table', 'two')]);
   const history = responsesOf(first, [true]);
   const id = history[0]!.id;
-  await answerTo(worker, user, first.state, history);
+  await answerTo(worker, user, first.state, messageOf('kim', history));
   expect(await desk.approvedBy(id)).toEqual(['desk#kim']);
   await desk.withdraw(id);
-  const again = await answerTo(worker, user, first.state, history);
+  const again = await answerTo(worker, user, first.state, messageOf('kim', history));
   expect(await desk.approvedBy(id)).toEqual([]);
   // The question of the next turn is another one: its answer is deliberate.
-  await answerTo(worker, user, again.state, [...history, ...responsesOf(again, [true])]);
+  await answerTo(worker, user, again.state, messageOf('kim', [...history, ...responsesOf(again, [true])]));
   expect(await desk.approvedBy(id)).toEqual(['desk#kim']);
 });
 
@@ -63,28 +63,130 @@ test('an answer to an older question, or without the reason that the rule requir
   const { proposal, shownDigest } = await lee.getApproval(answers[0]!.id);
   const decision = { type: 'edit', arguments: { table: 'all' } } as const;
   await lee.respond(answers[0]!.id, { decision, proposalDigest: proposal.digest, shownDigest });
-  const turn = await answerTo(worker, user, first.state, answers);
+  const turn = await answerTo(worker, user, first.state, messageOf('kim', answers));
   expect(turn.contents).toMatchObject([
     { type: 'function_result', callId: 'c', result: { dropped: 'c' } },
     { type: 'function_approval_request', functionCall: { callId: 'two', arguments: { table: 'all' } } },
     { functionCall: { callId: 'why', additionalProperties: { requireReason: ['deny'] } } },
   ]);
   expect(turn.refused).toMatchObject([
-    { response: { id: answers[0]!.id }, error: { name: 'StaleResponseError' } },
+    // A "no" is sent first.
     { response: { id: answers[1]!.id }, error: { code: 'reason-required' } },
+    { response: { id: answers[0]!.id }, error: { name: 'StaleResponseError' } },
   ]);
   const withReason = responsesOf(turn, [true, false]).slice(1);
   const why = [{ ...withReason[0]!, additionalProperties: { reason: 'too late' } }];
-  const last = await answerTo(worker, user, turn.state, why);
+  const last = await answerTo(worker, user, turn.state, messageOf('kim', why));
   expect(last.contents).toContainEqual(
     expect.objectContaining({ callId: 'why', result: expect.stringContaining('too late') }),
   );
 });
 
+test('a click of one person on the question of another one is no vote of either, in no later turn of the chat', async () => {
+  const { user: kim, worker } = setUp();
+  const mo = desk.person('mo');
+  const first = await askAbout(worker, kim, 'clicked', [callOf('a', 'drop_table', 'two')]);
+  const chat = [messageOf('kim', responsesOf(first, [true]))];
+  const { id } = chat[0]!.contents[0]!;
+  await nextTurn(worker, kim, first.state, chat);
+  // The questions for mo are the last contents of the chat, on the screen of kim too.
+  chat.push(messageOf('mo', []));
+  const ofMo = await nextTurn(worker, mo, first.state, chat);
+  chat.push(messageOf('kim', responsesOf(ofMo, [true])));
+  const ofKim = await nextTurn(worker, kim, ofMo.state, chat);
+  expect(ofKim.refused).toMatchObject([{ error: { name: 'OtherPersonError' } }]);
+  // Attack: the turn of mo reads what kim sent.
+  const passed = await nextTurn(worker, mo, ofKim.state, chat);
+  expect(passed.refused).toMatchObject([{ error: expect.any(OtherPersonError) }]);
+  chat.push(messageOf('mo', []));
+  expect((await nextTurn(worker, mo, passed.state, chat)).refused).toEqual([]);
+  expect(await desk.approvedBy(id)).toEqual(['desk#kim']);
+});
+
+test('a yes that was refused for its low assurance does not count when the person has signed in with a second factor', async () => {
+  const { user: low, worker } = setUp();
+  const proven = desk.person('kim', 'proven');
+  const first = await askAbout(worker, low, 'assured', [callOf('a', 'drop_table', 'assured')]);
+  const chat = [messageOf('kim', responsesOf(first, [true]))];
+  const { id } = chat[0]!.contents[0]!;
+  const refused = await nextTurn(worker, low, first.state, chat);
+  expect(refused.refused).toMatchObject([{ error: { code: 'not-an-approver' } }]);
+  chat.push(messageOf('kim', responsesOf(refused, [false])), messageOf('kim', []));
+  const later = await nextTurn(worker, proven, refused.state, chat);
+  expect(await desk.approvedBy(id)).toEqual([]);
+  chat.push(messageOf('kim', responsesOf(later, [true])));
+  expect((await nextTurn(worker, proven, later.state, chat)).contents).toMatchObject([{ type: 'function_result' }]);
+});
+
+test('an answer that is refused stops no other: each "no" of the message is recorded', async () => {
+  const { user, worker } = setUp();
+  const tables = ['signed', 'x', 'y', 'z'];
+  const calls = tables.map((table) => callOf(table, 'drop_table', table));
+  const first = await askAbout(worker, user, 'refusals', calls);
+  const [signed, long, half, plain] = responsesOf(first, [true, false, false, false]);
+  const because = (reason: string) => ({ additionalProperties: { reason } });
+  const contents = [signed!, { ...long!, ...because('x'.repeat(8193)) }, { ...half!, ...because('\ud800') }, plain!];
+  const turn = await answerTo(worker, user, first.state, messageOf('kim', contents));
+  expect(turn.refused.map(({ response, error }) => [response.id, 'code' in error ? error.code : error.name])).toEqual([
+    [long!.id, 'MappingError'],
+    [half!.id, 'MappingError'],
+    [signed!.id, 'signature-required'],
+  ]);
+  expect(turn.contents).toContainEqual(
+    expect.objectContaining({ callId: 'z', result: expect.stringMatching(/rejected by user/) }),
+  );
+});
+
+test('a no to what is pending counts, whatever others have voted, told or withdrawn since it was shown', async () => {
+  const { lee, user, worker } = setUp();
+  const calls = ['four b', 'four c'].map((table) => callOf(table, 'drop_table', table));
+  const first = await askAbout(worker, user, 'objection', calls);
+  const answers = responsesOf(first, [false, false]);
+  for (const { id } of answers) {
+    const { proposal, shownDigest } = await lee.getApproval(id);
+    const seen = { proposalDigest: proposal.digest, shownDigest };
+    await lee.respond(id, { decision: { type: 'approve' }, ...seen, instruction: 'then call' });
+  }
+  await desk.withdraw(answers[0]!.id, 'lee');
+  expect((await answerTo(worker, user, first.state, messageOf('kim', answers))).refused).toEqual([]);
+  for (const { id } of answers) {
+    expect((await lee.getApproval(id)).progress).toMatchObject([{ deniedBy: ['desk#kim'] }]);
+  }
+});
+
+test('an event that a dialog has handled, or that is older than the sign-in of its person, counts for nothing', async () => {
+  const { lee, user } = setUp();
+  const toolCalls = [{ toolCallId: 'a', toolName: 'drop_table', arguments: { table: 'assured' } }];
+  const windowFor = (client: typeof user) => {
+    const events: InteractionEvent[] = [];
+    const approvals = createToolApprovals(desk.worker(), windowOf(client), 'flow', (event) => void events.push(event));
+    const done = approvals.execute('node', { runId: 'handled', toolCalls });
+    const asked = eventually('the question', () => events.find((event) => event.type === 'USER_INTERACTION_REQUESTED'));
+    return { ...approvals, asked, done };
+  };
+  let current = user;
+  const switched = { getMe: () => current.getMe(), getApproval: (id: string) => current.getApproval(id) };
+  const respond: typeof user.respond = (...all) => current.respond(...all);
+  const window = windowFor({ ...user, ...switched, respond });
+  const { interactionId, metadata } = await window.asked;
+  const yes = { interactionId, inputData: { ...metadata.toolApproval, approved: true } };
+  const delivery = deliveryOf('kim');
+  await expect(window.respond(yes, delivery)).rejects.toThrow(/assurance/);
+  current = desk.person('kim', 'proven');
+  // The bus delivers it again.
+  expect(await window.respond(yes, delivery)).toBe('no-effect');
+  const next = windowFor(current);
+  await next.asked;
+  expect(await next.respond(yes, { ...delivery, sentAt: delivery.sentAt - 1 })).toBe('no-effect');
+  expect((await lee.getApproval(metadata.approvalId)).responses).toEqual([]);
+  expect(await next.respond({ ...yes, inputData: metadata.toolApproval }, deliveryOf('kim'))).toBe('recorded');
+  expect(await Promise.all([window.done, next.done])).toMatchObject([[{ status: 'denied' }], [{ status: 'denied' }]]);
+});
+
 test('events of a workflow engine ask about one call after another, with edits and instructions', async () => {
   const { user, worker } = setUp();
   const events: InteractionEvent[] = [];
-  const approvals = createToolApprovals(worker, user, 'flow', (event) => void events.push(event));
+  const approvals = createToolApprovals(worker, windowOf(user), 'flow', (event) => void events.push(event));
   const toolCalls = ['x', 'y'].map((table) => ({ toolCallId: table, toolName: 'drop_table', arguments: { table } }));
   const done = approvals.execute('node', { runId: 'thread', toolCalls });
   const askedAbout = (table: string) =>
@@ -95,10 +197,13 @@ test('events of a workflow engine ask about one call after another, with edits a
     );
   const first = await askedAbout('x');
   const { interactionId, metadata } = first;
-  await approvals.respond({ interactionId, inputData: { ...metadata.toolApproval, userInstruction: 'leave it' } });
+  await approvals.respond(
+    { interactionId, inputData: { ...metadata.toolApproval, userInstruction: 'leave it' } },
+    deliveryOf('kim'),
+  );
   const second = await askedAbout('y');
   const inputData = { ...second.metadata.toolApproval, approved: true, editedParameters: { table: 'z' } };
-  await approvals.respond({ interactionId: second.interactionId, inputData });
+  await approvals.respond({ interactionId: second.interactionId, inputData }, deliveryOf('kim'));
   expect(await done).toMatchObject([
     { status: 'denied', instruction: 'leave it' },
     { status: 'succeeded', edited: true, output: { dropped: 'z' } },
@@ -111,7 +216,7 @@ test('events of a workflow engine ask about one call after another, with edits a
 test('the event that closes a dialog says what was decided by whom, also when another person decided', async () => {
   const { lee, user, worker } = setUp();
   const events: InteractionEvent[] = [];
-  const approvals = createToolApprovals(worker, user, 'flow', (event) => void events.push(event));
+  const approvals = createToolApprovals(worker, windowOf(user), 'flow', (event) => void events.push(event));
   const toolCalls = [{ toolCallId: 'a', toolName: 'drop_table', arguments: { table: 'two' } }];
   const done = approvals.execute('node', { runId: 'quorum', toolCalls });
   const asked = await eventually('the question', () =>
@@ -119,13 +224,15 @@ test('the event that closes a dialog says what was decided by whom, also when an
   );
   const { interactionId, metadata } = asked;
   const inputData = { ...metadata.toolApproval, approved: true };
-  await expect(approvals.respond({ interactionId: 'apr_1/other', inputData })).rejects.toThrow(MappingError);
-  await approvals.respond({ interactionId, inputData });
+  await expect(approvals.respond({ interactionId: 'apr_1/other', inputData }, deliveryOf('kim'))).rejects.toThrow(
+    MappingError,
+  );
+  await approvals.respond({ interactionId, inputData }, deliveryOf('kim'));
   expect(events).toHaveLength(1);
   const { approvalId, proposalDigest, shownDigest } = metadata;
   await lee.respond(approvalId, { decision: { type: 'deny' }, proposalDigest, shownDigest });
   expect(await done).toMatchObject([{ status: 'denied' }]);
-  await approvals.respond({ interactionId, inputData });
+  expect(await approvals.respond({ interactionId, inputData }, deliveryOf('kim'))).toBe('no-effect');
   expect(events.slice(1)).toMatchObject([
     { interactionId, results: { approved: false }, metadata: { outcome: 'denied', decidedBy: ['desk#lee'] } },
   ]);

@@ -2,9 +2,9 @@
 import {
   createClient,
   gateTool,
+  CountersignError,
   isRefusal,
   type Client,
-  type CountersignError,
   type RunState,
   type StepOutcome,
   type ToolCallView,
@@ -119,10 +119,10 @@ export function clientOf(person: Person, { url, token }: { readonly url: string;
 type Answered = 'decided' | undefined;
 
 /** @throws CountersignError or MappingError when the answer was not recorded. */
-async function answer(user: Client, response: FunctionApprovalResponseContent): Promise<Answered> {
+async function answer(user: Client, response: FunctionApprovalResponseContent, sentBy: string): Promise<Answered> {
   const [{ principal }, asked] = await Promise.all([user.getMe(), user.getApproval(response.id)]);
   if (asked.state !== 'pending') return undefined;
-  const mapped = responseToApproval(response, asked, principal);
+  const mapped = responseToApproval(response, asked, { person: principal, sentBy });
   try {
     const { state } = await user.respond(asked.approvalId, mapped.body, { idempotencyKey: mapped.idempotencyKey });
     return state === 'pending' ? undefined : 'decided';
@@ -134,39 +134,65 @@ async function answer(user: Client, response: FunctionApprovalResponseContent): 
   }
 }
 
-/** Each of them concerns its own answer alone: the others of the message count all the same. */
-const refusals = [
-  ...(['already-voted', 'digest-mismatch', 'idempotency-key-reused'] as const),
-  ...(['reason-required', 'not-an-approver', 'own-request', 'decision-not-allowed'] as const),
-];
+/** Whether the answer itself was refused, such as for a signature or a reason that is missing. Otherwise the turn failed: try it again. */
+function isRefused(error: unknown): error is CountersignError | MappingError {
+  if (error instanceof MappingError) return true;
+  const status = error instanceof CountersignError ? (error.status ?? 0) : 0;
+  return status >= 400 && status < 500 && status !== 429;
+}
 
-/**
- * Pass the answers of the person who is signed in. The whole history of a chat does no harm: what another person answered, or what
- * this person answered to an earlier question, is refused, and `refused` names it each time while the call waits.
- * @param user the client of the person who is signed in.
- */
-export async function answerTo(
-  worker: Worker,
-  user: Client,
-  state: RunState,
-  responses: readonly FunctionApprovalResponseContent[],
-): Promise<Turn> {
-  const { pendingApprovals } = await worker.wait(state, { timeoutMs: 0 });
+/** A message of the chat, as your application stores it. */
+export interface UserMessage {
+  /** The principal of the session that sent it. Record it when the message comes in, and take it from nothing that the client sent. */
+  readonly sentBy: string;
+  readonly contents: readonly FunctionApprovalResponseContent[];
+}
+
+/** Sends each answer, a "no" before a "yes". One that is refused stops no other. */
+async function answerAll(user: Client, { sentBy, contents }: UserMessage, isPending: (approvalId: string) => boolean) {
   const decided = new Set<string>();
   const refused: Refused[] = [];
-  for (const response of responses) {
-    if (!pendingApprovals.some(({ approvalId }) => approvalId === response.id)) continue;
+  const failures: unknown[] = [];
+  const noFirst = [...contents.filter(({ approved }) => !approved), ...contents.filter(({ approved }) => approved)];
+  for (const response of noFirst) {
+    if (!isPending(response.id)) continue;
     try {
-      if ((await answer(user, response)) === 'decided') decided.add(response.id);
+      if ((await answer(user, response, sentBy)) === 'decided') decided.add(response.id);
     } catch (error) {
-      if (!(error instanceof MappingError) && !isRefusal(error, ...refusals)) throw error;
-      refused.push({ response, error });
+      if (isRefused(error)) refused.push({ response, error });
+      else failures.push(error);
     }
   }
+  if (failures.length > 0) throw failures[0];
+  return { decided, refused };
+}
+
+/**
+ * The turn after the newest message. Never pass an older one again: an answer that was refused because of who gave it, as from a
+ * session of low assurance, would count from a later session in which the person answered nothing.
+ * @param user the client of the person who is signed in, and who sent the message.
+ * @throws what kept an answer from the ledger, after all others were sent. Then pass the same message again.
+ */
+export async function answerTo(worker: Worker, user: Client, state: RunState, newest: UserMessage): Promise<Turn> {
+  const { pendingApprovals } = await worker.wait(state, { timeoutMs: 0 });
+  const isPending = (id: string): boolean => pendingApprovals.some(({ approvalId }) => approvalId === id);
+  const { decided, refused } = await answerAll(user, newest, isPending);
   let outcome = await worker.resume(state);
   // A cluster may show a decision a moment later, and another process may run the call. The others wait for the next message.
   const isUnderWay = ({ stopReason, pendingApprovals: pending }: StepOutcome): boolean =>
     stopReason === 'awaiting_execution' || pending.some(({ approvalId }) => decided.has(approvalId));
   while (isUnderWay(outcome)) outcome = await worker.wait(outcome.state);
   return { ...(await turnOf(worker, user, outcome)), refused };
+}
+
+/** The next turn of a chat that stores its messages: it reads the newest one alone. */
+export async function nextTurn(
+  worker: Worker,
+  user: Client,
+  state: RunState,
+  messages: readonly UserMessage[],
+): Promise<Turn> {
+  const newest = messages.at(-1);
+  if (newest === undefined) throw new Error('the chat has no message');
+  return answerTo(worker, user, state, newest);
 }

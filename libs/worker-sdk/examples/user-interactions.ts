@@ -1,6 +1,13 @@
 // A workflow engine whose events ask its application (`USER_INTERACTION_REQUESTED`), one tool call after another.
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRefusal, type Client, type Step, type ToolResult, type Worker } from '@countersign/worker-sdk';
+import {
+  CountersignError,
+  isRefusal,
+  type Client,
+  type Step,
+  type ToolResult,
+  type Worker,
+} from '@countersign/worker-sdk';
 import {
   interactionProcessed,
   interactionRequested,
@@ -22,23 +29,46 @@ export interface ToolApprovals {
   /** Resolves to one result for each call. After a restart, pass the same calls again: what has run does not run again. */
   readonly execute: (nodeId: string, calls: Pick<Step, 'runId' | 'toolCalls'>) => Promise<readonly ToolResult[]>;
   /**
-   * Call it with each `USER_INTERACTION_RESPONDED`. `USER_INTERACTION_PROCESSED` follows when the approval is decided, which may need
-   * more people. Rejects when the answer was not recorded: its question was made for another person (on a bus that all hear) or is no
+   * Call it with each `USER_INTERACTION_RESPONDED` and with what your bus recorded of it. `USER_INTERACTION_PROCESSED` follows when the
+   * approval is decided, which may need more people. Rejects when the answer was not recorded: its question was made for another person (on a bus that all hear) or is no
    * longer asked, as after a restart before `execute` asks again; or this person has answered otherwise (`already-voted`), and
-   * withdraws that answer first. An answer to what is decided meanwhile resolves: `USER_INTERACTION_PROCESSED` has said what holds.
+   * withdraws that answer first; or the window of another person sent it.
    */
-  readonly respond: (event: UserInteractionResponded) => Promise<void>;
+  readonly respond: (event: UserInteractionResponded, delivery: Delivery) => Promise<Heard>;
 }
 
-/** @param user the client of the person at the dialog. */
-export function createToolApprovals(
-  worker: Worker,
-  user: Client,
-  workflowId: string,
-  emit: (event: UserInteractionRequested | UserInteractionProcessed) => void,
-): ToolApprovals {
+/** What the application's bus recorded of an event, and nothing that the window wrote into it. */
+export interface Delivery {
+  readonly eventId: string;
+  /** The principal of the session whose window sent the event. */
+  readonly sentBy: string;
+  /** Epoch milliseconds, of the clock that gives `signedInAt`. */
+  readonly sentAt: number;
+}
+
+/**
+ * `no-effect`: the answer counted for nothing. What it answers is decided already (`USER_INTERACTION_PROCESSED` has said what holds),
+ * the event was handled before, or the person sent it before this window's sign-in.
+ */
+export type Heard = 'recorded' | 'no-effect';
+
+/** The window of one person. Who signs in anew, as with a second factor, gets a new one. */
+export interface Window {
+  /** The client of the person. */
+  readonly user: Client;
+  /** Epoch milliseconds. */
+  readonly signedInAt: number;
+}
+
+type Emit = (event: UserInteractionRequested | UserInteractionProcessed) => void;
+
+/** What the window of one person asks, and has asked. */
+function createDialogs(user: Client, workflowId: string, emit: Emit) {
   const open = new Map<string, UserInteractionRequested>();
   const closed = new Map<string, UserInteractionProcessed>();
+  const superseded = new Map<string, UserInteractionRequested>();
+  const openAbout = (approvalId: string): UserInteractionRequested | undefined =>
+    [...open.values()].find(({ metadata }) => metadata.approvalId === approvalId);
   const close = (event: UserInteractionProcessed): void => {
     closed.set(event.interactionId, event);
     if (open.delete(event.interactionId)) emit(event);
@@ -48,9 +78,12 @@ export function createToolApprovals(
     const [{ principal: person }, approval] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
     if (approval.state !== 'pending') return;
     const asked = interactionRequested(approval, { workflowId, nodeId, person });
-    const before = [...open.values()].find(({ metadata }) => metadata.approvalId === approvalId);
+    const before = openAbout(approvalId);
     if (before?.interactionId === asked.interactionId) return;
-    if (before !== undefined) close(interactionSuperseded(before, Date.now()));
+    if (before !== undefined) {
+      superseded.set(before.interactionId, before);
+      close(interactionSuperseded(before, Date.now()));
+    }
     open.set(asked.interactionId, asked);
     emit(asked);
   };
@@ -61,18 +94,70 @@ export function createToolApprovals(
     for (; approval.state === 'pending'; approval = await user.getApproval(approval.approvalId)) await delay(200);
     close(interactionProcessed(approval, asked, Date.now()));
   };
-  const checkAsked = (interactionId: string): void => {
-    if (closed.get(interactionId)?.metadata.outcome !== 'superseded') return;
+  /** The open dialog that the answer counts for. A "no" stands also where only what others did about the same proposal has changed. */
+  const currentOf = (asked: UserInteractionRequested, isNo: boolean): UserInteractionRequested => {
+    const { interactionId, metadata } = asked;
+    const current = openAbout(metadata.approvalId);
+    // Decided meanwhile, as the ledger will say.
+    if (current === undefined) return asked;
+    const isStanding = isNo && current.metadata.denialId === metadata.denialId;
+    if (isStanding || current.interactionId === interactionId) return current;
     throw new StaleResponseError(`something else is asked in the place of ${interactionId}: look at that`);
   };
+  /** The dialog of an answer; undefined: it was closed, and the answer counts for nothing. */
+  const answered = (interactionId: string): UserInteractionRequested | undefined => {
+    const asked = open.get(interactionId) ?? superseded.get(interactionId);
+    if (asked === undefined && !closed.has(interactionId)) {
+      throw new MappingError(`${interactionId} is not asked, or was made for another person`);
+    }
+    return asked && openAbout(asked.metadata.approvalId) && asked;
+  };
+  return { answered, ask, closeDecided, currentOf, open };
+}
+
+/** Show the dialogs that `emit` gets in this window alone. */
+export function createToolApprovals(
+  worker: Worker,
+  { user, signedInAt }: Window,
+  workflowId: string,
+  emit: Emit,
+): ToolApprovals {
+  const { answered, ask, closeDecided, currentOf, open } = createDialogs(user, workflowId, emit);
+  const handled = new Set<string>();
   /** @throws the error of a response that was refused, unless it is no loss. */
-  const settleRefused = async (error: unknown, asked: UserInteractionRequested, mapped: MappedResponse) => {
+  const settleRefused = async (
+    error: unknown,
+    asked: UserInteractionRequested,
+    mapped: MappedResponse,
+  ): Promise<Heard> => {
     const { approvalId, person } = asked.metadata;
-    if (isRefusal(error, 'already-resolved', 'expired')) return closeDecided(asked);
+    if (isRefusal(error, 'already-resolved', 'expired')) {
+      await closeDecided(asked);
+      return 'no-effect';
+    }
     if (isRefusal(error, 'digest-mismatch', 'idempotency-key-reused')) await ask(approvalId, asked.nodeId);
-    checkAsked(asked.interactionId);
+    currentOf(asked, mapped.body.decision.type === 'deny');
     const isRepeat = isRefusal(error, 'already-voted');
     if (!isRepeat || !isRecorded(await user.getApproval(approvalId), person, mapped)) throw error;
+    return 'recorded';
+  };
+  const send = async (
+    event: UserInteractionResponded,
+    asked: UserInteractionRequested,
+    sentBy: string,
+  ): Promise<Heard> => {
+    const mapped = responseToInteraction(event, asked, { person: (await user.getMe()).principal, sentBy });
+    const { approvalId, body, idempotencyKey } = mapped;
+    // Something else may be asked since.
+    await ask(approvalId, asked.nodeId);
+    const current = currentOf(asked, body.decision.type === 'deny');
+    try {
+      const { state } = await user.respond(approvalId, body, { idempotencyKey });
+      if (state !== 'pending') await closeDecided(current);
+      return 'recorded';
+    } catch (error) {
+      return settleRefused(error, current, mapped);
+    }
   };
   return {
     execute: async (nodeId, calls) => {
@@ -88,23 +173,25 @@ export function createToolApprovals(
         outcome = await worker.wait(outcome.state);
       }
     },
-    respond: async (event) => {
-      const { interactionId } = event;
-      checkAsked(interactionId);
-      if (closed.has(interactionId)) return;
-      const asked = open.get(interactionId);
-      if (asked === undefined) throw new MappingError(`${interactionId} is not asked, or was made for another person`);
-      const mapped = responseToInteraction(event, asked, (await user.getMe()).principal);
-      const { approvalId, body, idempotencyKey } = mapped;
-      // Something else may be asked since.
-      await ask(approvalId, asked.nodeId);
-      checkAsked(interactionId);
+    respond: async (event, { eventId, sentBy, sentAt }) => {
+      if (handled.has(eventId) || !(sentAt >= signedInAt)) return 'no-effect';
+      const asked = answered(event.interactionId);
+      if (asked === undefined) return 'no-effect';
       try {
-        const { state } = await user.respond(approvalId, body, { idempotencyKey });
-        if (state !== 'pending') await closeDecided(asked);
+        const heard = await send(event, asked, sentBy);
+        handled.add(eventId);
+        return heard;
       } catch (error) {
-        await settleRefused(error, asked, mapped);
+        // What no ledger has answered may be sent again.
+        if (isFinal(error)) handled.add(eventId);
+        throw error;
       }
     },
   };
+}
+
+function isFinal(error: unknown): boolean {
+  if (error instanceof MappingError) return true;
+  const status = error instanceof CountersignError ? (error.status ?? 0) : 0;
+  return status >= 400 && status < 500 && status !== 429;
 }

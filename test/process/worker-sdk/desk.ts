@@ -10,7 +10,14 @@ import type {
   UserInteractionRequested,
 } from '@countersign/worker-sdk/mappings';
 import { z } from 'zod';
-import { clientOf, countRows, dropTable, type Turn } from '../../../libs/worker-sdk/examples/function-approvals.js';
+import {
+  clientOf,
+  countRows,
+  dropTable,
+  type Turn,
+  type UserMessage,
+} from '../../../libs/worker-sdk/examples/function-approvals.js';
+import type { Delivery, Window } from '../../../libs/worker-sdk/examples/user-interactions.js';
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
 import { install } from '../harness/standalone.js';
 
@@ -19,7 +26,12 @@ const tokens = [
   { token: token('agent'), principal: 'agent', roles: ['agent'] },
   { token: token('worker'), principal: 'worker', roles: ['resolver'] },
   { token: token('me'), principal: 'me', roles: ['approver'] },
-  { token: token('desk'), principal: 'desk', roles: ['front-end'], people: { groups: ['ops'] } },
+  {
+    token: token('desk'),
+    principal: 'desk',
+    roles: ['front-end'],
+    people: { groups: ['ops'], maxAssurance: 'medium' },
+  },
 ];
 
 const policy = `
@@ -36,6 +48,12 @@ rules:
   - id: why
     when: 'has(args.table) && args.table == "why"'
     then: { require: { quorum: { approve: 1, deny: 1 }, requireReason: [deny] } }
+  - id: assured
+    when: 'has(args.table) && args.table == "assured"'
+    then: { require: { minAssurance: medium } }
+  - id: signed
+    when: 'has(args.table) && args.table == "signed"'
+    then: { require: { requireSignature: true } }
   - id: step
     when: 'has(args.table) && args.table == "step"'
     then: { require: { batch: any-asks-all } }
@@ -53,7 +71,8 @@ const wire = gateTool({
 export interface Desk {
   readonly url: string;
   readonly worker: () => Worker;
-  readonly person: (id: string) => Client;
+  /** `proven`: signed in with a second factor. */
+  readonly person: (id: string, proven?: 'proven') => Client;
   /** Claims as another process does, and never reports. */
   readonly claim: (callId: string) => Promise<unknown>;
   /** Takes back the answer of a person, as the inbox does. */
@@ -73,7 +92,8 @@ export async function openDesk(): Promise<Desk> {
   const server = await install({ COUNTERSIGN_POLICY: join(folder, 'policy.yaml') }, folder);
   const url = `http://127.0.0.1:${String(server.port)}`;
   const front = { url, token: token('desk') };
-  const person: Desk['person'] = (id) => clientOf({ id, groups: ['ops'] }, front);
+  const person: Desk['person'] = (id, proven) =>
+    clientOf({ id, groups: ['ops'], ...(proven && { assurance: 'medium' }) }, front);
   const remove = async (path: string, id: string): Promise<void> => {
     // A second withdrawal says that it repeats no earlier one.
     const key = { 'idempotency-key': randomUUID() };
@@ -112,6 +132,22 @@ export const callOf = (callId: string, name: string, table: string) =>
 
 /** A message as a chat or a bus passes it on. */
 export const sent = <Message>(message: Message): Message => JSON.parse(JSON.stringify(message)) as Message;
+
+/** A message of the chat with the session that sent it, as the application stores it. */
+export const messageOf = (id: string, contents: readonly FunctionApprovalResponseContent[]): UserMessage => ({
+  sentBy: `desk#${id}`,
+  contents,
+});
+
+/** What the bus recorded of an event from the window of a person. */
+export const deliveryOf = (id: string): Delivery => ({
+  eventId: randomUUID(),
+  sentBy: `desk#${id}`,
+  sentAt: Date.now(),
+});
+
+/** A window in which a person has just signed in. */
+export const windowOf = (user: Client): Window => ({ user, signedInAt: Date.now() });
 
 /** The responses of the user, as they come back through a chat. */
 export function responsesOf({ contents }: Turn, answers: readonly boolean[]): FunctionApprovalResponseContent[] {

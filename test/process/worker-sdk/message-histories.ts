@@ -120,7 +120,9 @@ async function passAll(chat: Chat, person: Person, id: string): Promise<number> 
   for (const message of chat.history) {
     if (await isRecordedNow(chat, message, id)) {
       // A vote is of the person who gave this answer to a question made for them, when it comes first, and of no question before a withdrawal.
-      expect({ person, isPassed: message.isPassed, askedAfter: message.askedAfter }).toEqual({
+      // A "no" to the proposal that is pending restricts only, and may count when it comes again.
+      const isPassed = message.isPassed && message.content.approved;
+      expect({ person, isPassed, askedAfter: message.askedAfter }).toEqual({
         ...{ person: message.by, isPassed: false, askedAfter: chat.withdrawals.get(person) ?? 0 },
       });
       recorded += 1;
@@ -130,10 +132,13 @@ async function passAll(chat: Chat, person: Person, id: string): Promise<number> 
   return recorded;
 }
 
-async function isRecordedNow(chat: Chat, { content }: Message, id: string): Promise<boolean> {
+async function isRecordedNow(chat: Chat, { content, by }: Message, id: string): Promise<boolean> {
   const client = chat.desk.person(id);
   try {
-    const { approvalId, body, idempotencyKey } = responseToApproval(content, await read(chat, id), `desk#${id}`);
+    const { approvalId, body, idempotencyKey } = responseToApproval(content, await read(chat, id), {
+      person: `desk#${id}`,
+      sentBy: `desk#${by}`,
+    });
     const { responses } = await client.respond(approvalId, body, { idempotencyKey });
     const last = Math.max(0, ...responses.map(({ number }) => number));
     const isNew = last > chat.last;

@@ -1,5 +1,5 @@
 import { jcsDigest } from '@countersign/contracts';
-import type { ApprovalView, Decision, JsonObject, RespondBody } from '@countersign/contracts';
+import type { ApprovalView, Decision, JsonObject, JsonValue, RespondBody } from '@countersign/contracts';
 import { isSameJson } from '../tools/schema.js';
 import { MappingError } from './mapping-error.js';
 import { isOf } from './question.js';
@@ -20,14 +20,39 @@ export interface MappedResponse {
   readonly idempotencyKey: string;
 }
 
-/** The response to a question, bound to what it showed. */
+/**
+ * The response to a question, bound to what it showed. A denial is bound to the proposal alone.
+ * @throws MappingError for a text that the ledger does not take.
+ */
 export function mappedResponse(
-  { approvalId, questionId, proposalDigest, shownDigest, shownRevision }: Question & { readonly approvalId: string },
+  { approvalId, questionId, denialId, ...shown }: Question & { readonly approvalId: string },
   answer: Pick<Body, 'decision' | 'instruction' | 'reason'>,
 ): MappedResponse {
-  const body = { ...answer, proposalDigest, shownDigest, shownRevision };
-  const plain = JSON.parse(JSON.stringify(body)) as JsonObject;
-  return { approvalId, body, idempotencyKey: jcsDigest([approvalId, questionId, plain]) };
+  const { proposalDigest, shownDigest, shownRevision } = shown;
+  const isDenial = answer.decision.type === 'deny';
+  const body = { ...answer, proposalDigest, ...(!isDenial && { shownDigest, shownRevision }) };
+  const idempotencyKey = keyOf([
+    approvalId,
+    isDenial ? denialId : questionId,
+    JSON.parse(JSON.stringify(body)) as JsonObject,
+  ]);
+  for (const text of [answer.reason ?? '', answer.instruction ?? '']) {
+    if (text.length > maxText)
+      throw new MappingError(`a reason or an instruction has at most ${String(maxText)} characters`);
+  }
+  return { approvalId, body, idempotencyKey };
+}
+
+/** The longest reason or instruction that the ledger takes. */
+const maxText = 8192;
+
+function keyOf(parts: readonly JsonValue[]): string {
+  try {
+    return jcsDigest([...parts]);
+  } catch (cause) {
+    // Half of a character, as where a text was cut.
+    throw new MappingError('the response has a text that is no valid Unicode', { cause });
+  }
 }
 
 /**

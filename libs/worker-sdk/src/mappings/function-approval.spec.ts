@@ -30,6 +30,7 @@ const approval = {
 } as const;
 
 const kim = 'desk#kim';
+const by = (person: string) => ({ person, sentBy: person });
 type Responses = Asking['responses'];
 const responseOf = (respondedBy: string, counted = true): Responses[number] => ({
   ...{ number: 1, respondedBy, onBehalfOf: null, decision: { type: 'approve' }, reason: null },
@@ -62,6 +63,7 @@ describe('a function approval', () => {
     expect(request.functionCall.additionalProperties).toMatchObject({
       questionId: expect.stringMatching(/^sha256:/),
       ...{ person: kim, shownRevision: 2, answered: null, together: null },
+      denialId: expect.stringMatching(/^sha256:/),
       proposal: { number: 1, kind: 'run' },
       instructions: [{ respondedBy: 'bob', instruction: 'then call' }],
     });
@@ -81,18 +83,20 @@ describe('a function approval', () => {
         ...{ id: request.id, functionCall: request.functionCall, approved },
       }),
     ) as FunctionApprovalResponseContent;
-    const body = { decision: { type }, proposalDigest: digest, shownDigest, shownRevision: 2 };
-    expect(responseToApproval(content, approval, kim)).toMatchObject({ approvalId: 'apr_1', body });
+    // A denial is bound to the proposal alone.
+    const body = { decision: { type }, proposalDigest: digest, ...(approved && { shownDigest, shownRevision: 2 }) };
+    expect(responseToApproval(content, approval, by(kim))).toMatchObject({ approvalId: 'apr_1' });
+    expect(responseToApproval(content, approval, by(kim)).body).toEqual(body);
   });
 
   it.each(['false', 'true', 1, null, undefined])('is refused with approved: %j, which is no boolean', (approved) => {
     const content = { ...answered(true), approved } as never;
-    expect(() => responseToApproval(content, approval, kim)).toThrow(MappingError);
+    expect(() => responseToApproval(content, approval, by(kim))).toThrow(MappingError);
   });
 
   it('has the same idempotency key when it is given again, and another one for another question or answer', () => {
     const keyOf = (approved: boolean, asked = approval as Parameters<typeof answered>[1], person = kim): string =>
-      responseToApproval(answered(approved, asked, person), asked ?? approval, person).idempotencyKey;
+      responseToApproval(answered(approved, asked, person), asked ?? approval, by(person)).idempotencyKey;
     expect(keyOf(true)).toBe(keyOf(true));
     // Asked again while the answer of this person, or of another one, stands: it is the same question.
     expect(keyOf(true, { ...approval, responses: [responseOf(kim), responseOf('desk#mo')] })).toBe(keyOf(true));
@@ -107,14 +111,16 @@ describe('a function approval', () => {
 
   it('is of the person for whom the question was made, in any spelling of the name, and of nobody else', () => {
     const content = answered(true);
-    expect(() => responseToApproval(content, approval, 'desk#mo')).toThrow(OtherPersonError);
-    expect(() => responseToApproval(content, approval, 'desk#mo')).toThrow(/"desk#kim", not for "desk#mo"/);
-    expect(responseToApproval(content, approval, 'desk#Kim')).toEqual(responseToApproval(content, approval, kim));
+    expect(() => responseToApproval(content, approval, by('desk#mo'))).toThrow(OtherPersonError);
+    expect(() => responseToApproval(content, approval, by('desk#mo'))).toThrow(/"desk#kim", not for "desk#mo"/);
+    expect(responseToApproval(content, approval, by('desk#Kim'))).toEqual(
+      responseToApproval(content, approval, by(kim)),
+    );
     // Attack: the question of kim under the name of mo.
     const { functionCall: call } = content;
     const renamed = { ...call, additionalProperties: { ...call.additionalProperties, person: 'desk#mo' } };
     const forged = { ...content, functionCall: renamed };
-    expect(() => responseToApproval(forged, approval, 'desk#mo')).toThrow(StaleResponseError);
+    expect(() => responseToApproval(forged, approval, by('desk#mo'))).toThrow(StaleResponseError);
   });
 
   it.each([[undefined], [''], [7]])('is refused when its question does not say for whom it was made: %j', (person) => {
@@ -124,7 +130,7 @@ describe('a function approval', () => {
       ...content,
       functionCall: { ...call, additionalProperties: { ...call.additionalProperties, person } },
     };
-    expect(() => responseToApproval(old, approval, kim)).toThrow(/for whom it was made: ask again/);
+    expect(() => responseToApproval(old, approval, by(kim))).toThrow(/for whom it was made: ask again/);
   });
 
   it('is stale when another question is asked since, also when it shows the same', () => {
@@ -140,17 +146,48 @@ describe('a function approval', () => {
       // The vote of this person was lost.
       { ...approval, responses: [responseOf('desk#KIM', false)] },
     ];
-    for (const asked of since) expect(() => responseToApproval(content, asked, kim)).toThrow(StaleResponseError);
+    for (const asked of since) expect(() => responseToApproval(content, asked, by(kim))).toThrow(StaleResponseError);
     // Attack: other arguments under the digests of now.
     const changed = { ...approval, arguments: edited.arguments };
-    expect(() => responseToApproval(content, changed, kim)).toThrow(/other arguments/);
+    expect(() => responseToApproval(content, changed, by(kim))).toThrow(/other arguments/);
+  });
+
+  it.each([['desk#kim'], [''], [undefined], [7]])(
+    'is refused when the message was sent by %j, for whom it was not made: what it says does not prove who clicked',
+    (sentBy) => {
+      const answering = { person: 'desk#mo', sentBy } as never;
+      expect(() => responseToApproval(answered(true, approval, 'desk#mo'), approval, answering)).toThrow(
+        OtherPersonError,
+      );
+    },
+  );
+
+  it('with a no to the proposal that is pending is not stale because of what others did about it', () => {
+    const no = answered(false);
+    const told = { ...approval, shownDigest: `sha256:${'ef'.repeat(32)}`, shownRevision: 5, instructions: [] };
+    const key = responseToApproval(no, approval, by(kim)).idempotencyKey;
+    expect(responseToApproval(no, told, by(kim))).toMatchObject({
+      body: { proposalDigest: digest },
+      idempotencyKey: key,
+    });
+    const since = [
+      { ...approval, proposal: { ...approval.proposal, digest: `sha256:${'ef'.repeat(32)}`, number: 2 } },
+      // The own answer was withdrawn.
+      { ...approval, responses: [responseOf(kim, false)] },
+    ];
+    for (const asked of since) expect(() => responseToApproval(no, asked, by(kim))).toThrow(StaleResponseError);
+  });
+
+  it.each([['a'.repeat(8193)], ['cut \ud800']])('is refused with a reason that the ledger does not take', (reason) => {
+    const content = { ...answered(false), additionalProperties: { reason } };
+    expect(() => responseToApproval(content, approval, by(kim))).toThrow(MappingError);
   });
 
   it('shows the decision of this person that stands, and tells whether another answer says the same', () => {
     const asked = { ...approval, responses: [responseOf('desk#mo'), responseOf('desk#Kim')], instructions: [] };
     const { functionCall: call } = functionApprovalRequest(asked, kim);
     expect(call.additionalProperties).toMatchObject({ answered: 'approve' });
-    const [yes, no] = [true, false].map((approved) => responseToApproval(answered(approved, asked), asked, kim));
+    const [yes, no] = [true, false].map((approved) => responseToApproval(answered(approved, asked), asked, by(kim)));
     expect([isRecorded(asked, kim, yes!), isRecorded(asked, kim, no!)]).toEqual([true, false]);
     expect(isRecorded(asked, 'desk#lee', yes!)).toBe(false);
     // Who has proposed what is asked agrees to it.
@@ -182,7 +219,7 @@ describe('a function approval', () => {
       { id: 'apr_3', approved: false },
     ]);
     const [, second] = responsesTo(prompts[0]!, true);
-    const body = responseToApproval(second!, { ...approval, approvalId: 'apr_3' }, kim).body;
+    const body = responseToApproval(second!, { ...approval, approvalId: 'apr_3' }, by(kim)).body;
     expect(body).toEqual({ ...body, decision: { type: 'approve' } });
     expect(body.reason).toBeUndefined();
   });
@@ -192,7 +229,7 @@ describe('a function approval', () => {
     const call = { ...functionCall, ...(additionalProperties && { additionalProperties }) };
     const content = { type: 'function_approval_response', id: 'call_1', functionCall: call, approved: true } as const;
     const body = { decision: { type: 'approve' }, proposalDigest: digest, shownDigest };
-    expect(responseToApproval(content, approval, kim)).toMatchObject({ approvalId: 'apr_1', body });
+    expect(responseToApproval(content, approval, by(kim))).toMatchObject({ approvalId: 'apr_1', body });
   });
 
   it.each([
@@ -206,7 +243,7 @@ describe('a function approval', () => {
   ])('is refused with %s: it does not say what was shown', (_, change) => {
     const call = { ...functionCall, ...change };
     const content = { type: 'function_approval_response', id: 'apr_1', functionCall: call, approved: true } as const;
-    expect(() => responseToApproval(content, approval, kim)).toThrow(
+    expect(() => responseToApproval(content, approval, by(kim))).toThrow(
       /shown.*`functionCall` of the `function_approval_request`/,
     );
   });
@@ -225,7 +262,7 @@ describe('a function approval', () => {
       approved: true,
       ...change,
     } as const;
-    expect(() => responseToApproval(content, approval, kim)).toThrow(MappingError);
+    expect(() => responseToApproval(content, approval, by(kim))).toThrow(MappingError);
   });
 
   it('gives the reason of the user, which the rule may require', () => {
@@ -235,7 +272,11 @@ describe('a function approval', () => {
     });
     const { id, functionCall: call } = request;
     const content = { type: 'function_approval_response', id, functionCall: call, approved: false } as const;
-    const { body } = responseToApproval({ ...content, additionalProperties: { reason: 'too late' } }, approval, kim);
+    const { body } = responseToApproval(
+      { ...content, additionalProperties: { reason: 'too late' } },
+      approval,
+      by(kim),
+    );
     expect(body).toMatchObject({ decision: { type: 'deny' }, reason: 'too late' });
   });
 

@@ -6,8 +6,8 @@ import { isSameJson } from '../tools/schema.js';
 import { checkedAnswer, mappedResponse } from './answer.js';
 import type { MappedResponse } from './answer.js';
 import { MappingError, StaleResponseError } from './mapping-error.js';
-import { checkPerson, questionIdOf, shownTo } from './question.js';
-import type { Asking, Question } from './question.js';
+import { checkPerson, checkSender, denialIdOf, questionIdOf, shownTo } from './question.js';
+import type { Answering, Asking, Question } from './question.js';
 
 /** The call of a function, as chat messages of agent frameworks have it. */
 export interface FunctionCallContent {
@@ -75,20 +75,22 @@ export function functionApprovalRequest(approval: Asked, person: string): Functi
 
 /**
  * The response of the user to the approval that was asked about, for `client.respond(approvalId, body, { idempotencyKey })`. A
- * repeat, or a response that is found in an old message again, decides nothing, also after a withdrawal: the ledger refuses it.
+ * repeat decides nothing, also after a withdrawal: the ledger refuses it. Pass contents of the newest message only: an answer that was
+ * refused because of who gave it, such as for a missing group, would count later, when the same person may answer.
  * @param asked the approval as it is now, read by the same client as for the request.
- * @param person the principal of the person who is signed in, and in whose name it is sent.
+ * @param answering who is signed in, and who sent the message.
  * @throws MappingError when it is about another approval, or about other arguments than those that are asked about, when it
  *   does not say what was shown to whom, or when `approved` is no boolean.
- * @throws OtherPersonError when the question was made for another person.
- * @throws StaleResponseError when another question is asked since.
+ * @throws OtherPersonError when another person sent the message, or the question was made for another person.
+ * @throws StaleResponseError when another question is asked since; for a denial, when something else is proposed.
  */
 export function responseToApproval(
   response: FunctionApprovalResponseContent,
   asked: Asked,
-  person: string,
+  answering: Answering,
 ): MappedResponse {
   const { id, functionCall } = response;
+  checkSender(answering, `the response "${id}"`);
   const { approvalId, toolCallId, toolName } = asked;
   const { toolCallId: callId, toolName: name, arguments: args } = proposedCallOf(functionCall);
   // A client may use the id of the call for that of the question.
@@ -96,7 +98,7 @@ export function responseToApproval(
     throw new MappingError(`the response "${id}" is not about the approval ${approvalId}`);
   }
   const approved = checkedAnswer(response.approved);
-  const question = questionIn(response, asked, person);
+  const question = questionIn(response, asked, answering.person);
   // Attack: the client sends the call back with other arguments, and the person never saw those that run.
   if (!isSameJson(args, asked.arguments)) {
     throw new MappingError(`the response "${id}" has other arguments than the approval ${approvalId}`);
@@ -111,19 +113,31 @@ function reasonIn({ additionalProperties }: FunctionApprovalResponseContent): { 
 }
 
 /** Attack: the question changed after the person looked, or an old message, or that of another person, is read again. */
-function questionIn({ id, functionCall }: FunctionApprovalResponseContent, asked: Asked, person: string): Question {
-  const { questionId, person: madeFor, proposalDigest, shownDigest } = functionCall.additionalProperties ?? {};
+function questionIn(
+  { id, functionCall, approved }: FunctionApprovalResponseContent,
+  asked: Asked,
+  person: string,
+): Question {
+  const {
+    questionId,
+    denialId,
+    person: madeFor,
+    proposalDigest,
+    shownDigest,
+  } = functionCall.additionalProperties ?? {};
   if (typeof questionId !== 'string' || typeof proposalDigest !== 'string' || typeof shownDigest !== 'string') {
     const remedy =
       'send back the `functionCall` of the `function_approval_request` as it is, with `additionalProperties`';
     throw new MappingError(`the response "${id}" does not say what was shown: ${remedy}`);
   }
   checkPerson(madeFor, person, `the question of the response "${id}"`);
-  const current = asked.proposal.digest;
-  if (questionId !== questionIdOf(person, asked) || proposalDigest !== current || shownDigest !== asked.shownDigest) {
+  const current = { questionId: questionIdOf(person, asked), denialId: denialIdOf(person, asked) };
+  const isShown = questionId === current.questionId && shownDigest === asked.shownDigest;
+  const isCurrent = approved ? isShown : denialId === current.denialId;
+  if (!isCurrent || proposalDigest !== asked.proposal.digest) {
     throw new StaleResponseError(`the response "${id}" is to an earlier question: look at the current one`);
   }
-  return { questionId, person, proposalDigest, shownDigest, shownRevision: asked.shownRevision };
+  return { ...current, person, proposalDigest, shownDigest, shownRevision: asked.shownRevision };
 }
 
 const rejected = 'Error: Tool call invocation was rejected by user.';

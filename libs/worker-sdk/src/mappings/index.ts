@@ -9,7 +9,7 @@ export type {
   FunctionResultContent,
 } from './function-approval.js';
 export { promptsOf, responsesTo } from './prompts.js';
-export type { Shown } from './question.js';
+export type { Answering, Shown } from './question.js';
 export {
   interactionProcessed,
   interactionRequested,

@@ -8,7 +8,7 @@ export class StaleResponseError extends MappingError {
   override readonly name = 'StaleResponseError';
 }
 
-/** The question was made for another person. Nothing was sent to the ledger. */
+/** Another person sent it, or the question was made for another person. Nothing was sent to the ledger. */
 export class OtherPersonError extends MappingError {
   override readonly name = 'OtherPersonError';
 }

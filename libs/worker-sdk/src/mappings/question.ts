@@ -8,6 +8,8 @@ import { MappingError, OtherPersonError } from './mapping-error.js';
 export interface Question {
   /** Another one for each person, and whenever something else is shown, a response is withdrawn, or one of the person ends. */
   readonly questionId: string;
+  /** To what a denial is bound: another one only when something else is proposed, or when a response of the person ends. */
+  readonly denialId: string;
   /** The principal of the person for whom it was made, as `getMe` of their client has it. */
   readonly person: string;
   readonly proposalDigest: string;
@@ -40,7 +42,8 @@ export function shownTo(person: string, approval: Asking): Shown & JsonObject {
   const { allowedDecisions, batch, progress, requirement, responses, shownRevision } = approval;
   const own = responses.find((one) => one.counted && isOf(person, one));
   const shown = {
-    ...{ questionId: questionIdOf(person, approval), person, shownRevision, ...boundBy(approval) },
+    ...{ questionId: questionIdOf(person, approval), denialId: denialIdOf(person, approval) },
+    ...{ person, shownRevision, ...boundBy(approval) },
     ...{ allowedDecisions, requireReason: requirement.requireReason, progress },
     answered: own?.decision.type ?? null,
     together: batch?.mode === 'all-or-nothing' && batch.callIds.length > 1 ? batch.callIds : null,
@@ -70,8 +73,43 @@ export function questionIdOf(
   person: string,
   { approvalId, responses, shownDigest, shownRevision }: Omit<Asking, 'requirement'>,
 ): string {
-  const ended = responses.filter((one) => !one.counted && isOf(person, one)).length;
-  return jcsDigest([approvalId, comparedIdentity(person), shownDigest, shownRevision, ended]);
+  return jcsDigest([approvalId, comparedIdentity(person), shownDigest, shownRevision, endedOf(person, responses)]);
+}
+
+/**
+ * Attack: somebody votes and withdraws, so that each "no" under way is to an earlier question, and silence approves. A denial
+ * only restricts: what others did about the same proposal does not make it an old one.
+ */
+export function denialIdOf(
+  person: string,
+  { approvalId, proposal, responses }: Pick<Asking, 'approvalId' | 'proposal' | 'responses'>,
+): string {
+  return jcsDigest([approvalId, comparedIdentity(person), proposal.digest, endedOf(person, responses)]);
+}
+
+function endedOf(person: string, responses: Asking['responses']): number {
+  return responses.filter((one) => !one.counted && isOf(person, one)).length;
+}
+
+/** Who answers. */
+export interface Answering {
+  /** The principal of the person who is signed in, and in whose name the answer is sent. */
+  readonly person: string;
+  /**
+   * The principal of the session that sent the message or the event: as your application recorded it when it came in, and never from
+   * anything that the client sent.
+   */
+  readonly sentBy: string;
+}
+
+/**
+ * Attack: one person clicks on the question of another one, which both see, and the click is passed on in the other one's name.
+ * @throws OtherPersonError when another person sent it, or when nobody recorded who did.
+ */
+export function checkSender({ person, sentBy }: Answering, what: string): void {
+  if (typeof sentBy === 'string' && sentBy !== '' && isSamePerson(sentBy, person)) return;
+  const sender = typeof sentBy === 'string' && sentBy !== '' ? JSON.stringify(sentBy) : 'a person who was not recorded';
+  throw new OtherPersonError(`${what} was sent by ${sender}, not by ${JSON.stringify(person)}`);
 }
 
 /**

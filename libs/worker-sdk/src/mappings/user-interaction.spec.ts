@@ -21,6 +21,7 @@ const approval = {
   ...rule,
 } as const;
 const kim = 'desk#kim';
+const by = (person: string) => ({ person, sentBy: person });
 const place = { workflowId: 'flow', nodeId: 'node-2', person: kim };
 const asked = interactionRequested(approval, place);
 
@@ -36,7 +37,7 @@ const responded = (result: Partial<ToolApproval>) => ({
   interactionId: asked.interactionId,
   inputData: dialog(result),
 });
-const answerOf = (result: Partial<ToolApproval>) => responseToInteraction(responded(result), asked, kim);
+const answerOf = (result: Partial<ToolApproval>) => responseToInteraction(responded(result), asked, by(kim));
 
 describe('an interaction with the user of a workflow', () => {
   it('has all that the source puts into the event, and its names', () => {
@@ -62,6 +63,7 @@ describe('an interaction with the user of a workflow', () => {
         proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
         ...{ allowedDecisions: ['approve', 'edit', 'deny'], requireReason: ['deny'], progress: approval.progress },
         questionId: asked.interactionId.slice('apr_1/'.length),
+        denialId: expect.stringMatching(/^sha256:/),
         ...{ person: kim, shownRevision: 2, answered: null, together: null },
       },
     });
@@ -95,7 +97,7 @@ describe('an interaction with the user of a workflow', () => {
   ])('answers with %s, bound to what was shown', (_, result, body) => {
     expect(answerOf(result)).toMatchObject({
       approvalId: 'apr_1',
-      body: { ...body, proposalDigest: digest, shownDigest },
+      body: { ...body, proposalDigest: digest, ...(result.approved === true && { shownDigest }) },
     });
   });
 
@@ -112,18 +114,18 @@ describe('an interaction with the user of a workflow', () => {
     const keyOf = (approved: boolean, shownRevision = 2): string => {
       const again = interactionRequested({ ...approval, shownRevision }, place);
       const event = { interactionId: again.interactionId, inputData: dialog({ approved }) };
-      return responseToInteraction(event, again, kim).idempotencyKey;
+      return responseToInteraction(event, again, by(kim)).idempotencyKey;
     };
     expect(keyOf(true)).toBe(keyOf(true));
     expect(new Set([keyOf(true), keyOf(false), keyOf(true, 3)]).size).toBe(3);
     const again = interactionRequested({ ...approval, shownRevision: 3 }, place);
-    expect(() => responseToInteraction(responded({ approved: true }), again, kim)).toThrow(MappingError);
+    expect(() => responseToInteraction(responded({ approved: true }), again, by(kim))).toThrow(MappingError);
   });
 
   it('comes back through JSON without loss', () => {
     const copy = JSON.parse(JSON.stringify(asked)) as typeof asked;
     const result = { approved: true, userInstruction: 'only the copy' };
-    expect(responseToInteraction(responded(result), copy, kim)).toEqual(answerOf(result));
+    expect(responseToInteraction(responded(result), copy, by(kim))).toEqual(answerOf(result));
   });
 
   it.each([
@@ -135,6 +137,7 @@ describe('an interaction with the user of a workflow', () => {
     const progress = [{ approvedBy: ['bob'], deniedBy: ['lee'], missing: 0, missingOf: null }];
     const { instructions } = approval;
     const ended = {
+      approvalId: 'apr_1',
       arguments: { path: '/tmp' },
       instructions: [...instructions],
       progress,
@@ -148,12 +151,14 @@ describe('an interaction with the user of a workflow', () => {
       metadata: { approvalId: 'apr_1', outcome: resolution, decidedBy },
     });
     expect(() => interactionProcessed({ ...ended, resolution: null }, asked, 7)).toThrow(MappingError);
+    // Of a later round.
+    expect(() => interactionProcessed({ ...ended, approvalId: 'apr_2' }, asked, 7)).toThrow(/not about .* apr_2/);
   });
 
   it('is closed with the answer that was given in place of the run, and does not say that the tool may run', () => {
     const progress = [{ approvedBy: ['bob'], deniedBy: [], missing: 0, missingOf: null }];
     const proposal = { kind: 'answer', output: { done: 'by hand' } } as const;
-    const ended = { arguments: parameters, instructions: [], progress, proposal, resolution: 'approved' } as const;
+    const ended = { approvalId: 'apr_1', arguments: parameters, progress, proposal, resolution: 'approved' } as const;
     expect(interactionProcessed({ ...ended, instructions: [], progress }, asked, 7)).toMatchObject({
       results: null,
       metadata: { outcome: 'answered', decidedBy: ['bob'], output: { done: 'by hand' } },
@@ -164,19 +169,23 @@ describe('an interaction with the user of a workflow', () => {
     const ofMo = interactionRequested(approval, { ...place, person: 'desk#mo' });
     expect(ofMo.interactionId).not.toBe(asked.interactionId);
     expect(interactionRequested(approval, { ...place, person: 'desk#KIM' }).interactionId).toBe(asked.interactionId);
-    expect(() => responseToInteraction(responded({ approved: true }), ofMo, 'desk#mo')).toThrow(MappingError);
-    expect(() => responseToInteraction(responded({ approved: true }), asked, 'desk#mo')).toThrow(OtherPersonError);
+    expect(() => responseToInteraction(responded({ approved: true }), ofMo, by('desk#mo'))).toThrow(MappingError);
+    expect(() => responseToInteraction(responded({ approved: true }), asked, by('desk#mo'))).toThrow(OtherPersonError);
+    // Attack: kim answers the dialog of mo, which is on the screen of both.
+    const ofKim = { person: 'desk#mo', sentBy: kim };
+    const clicked = { ...responded({ approved: true }), interactionId: ofMo.interactionId };
+    expect(() => responseToInteraction(clicked, ofMo, ofKim)).toThrow(OtherPersonError);
     // Of an older version, or made by hand.
     const { person: _person, ...metadata } = asked.metadata;
     const old = { ...asked, metadata } as never;
-    expect(() => responseToInteraction(responded({ approved: true }), old, kim)).toThrow(/for whom it was made/);
+    expect(() => responseToInteraction(responded({ approved: true }), old, by(kim))).toThrow(/for whom it was made/);
   });
 
   it('is another one when the agent would be told something else: an open dialog answers only what it shows', () => {
     const told = { ...approval, shownDigest: `sha256:${'ef'.repeat(32)}`, instructions: [] };
     const later = interactionRequested(told, place);
     expect(later.metadata.approvalId).toBe(asked.metadata.approvalId);
-    expect(() => responseToInteraction(responded({ approved: true }), later, kim)).toThrow(MappingError);
+    expect(() => responseToInteraction(responded({ approved: true }), later, by(kim))).toThrow(MappingError);
   });
 
   it.each([
@@ -184,6 +193,6 @@ describe('an interaction with the user of a workflow', () => {
     ['another tool', responded({ approved: true, toolName: 'read_line' })],
     ['other parameters than were asked about', responded({ approved: true, toolParameters: { path: '/etc/passwd' } })],
   ])('is refused with %s', (_, event) => {
-    expect(() => responseToInteraction(event, asked, kim)).toThrow(MappingError);
+    expect(() => responseToInteraction(event, asked, by(kim))).toThrow(MappingError);
   });
 });

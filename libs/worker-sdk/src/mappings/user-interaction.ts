@@ -4,8 +4,8 @@ import { isSameJson } from '../tools/schema.js';
 import { checkedAnswer, mappedResponse } from './answer.js';
 import type { MappedResponse } from './answer.js';
 import { MappingError } from './mapping-error.js';
-import { checkPerson, shownTo } from './question.js';
-import type { Asking, Shown } from './question.js';
+import { checkPerson, checkSender, shownTo } from './question.js';
+import type { Answering, Asking, Shown } from './question.js';
 
 /** The payload of a tool approval between a workflow engine and its application. */
 export interface ToolApproval {
@@ -79,7 +79,8 @@ export interface InteractionPlace {
 
 /**
  * The event that asks one person. The run is its thread. Its `interactionId` is that of this question to this person alone: another
- * person has another one, and so has each next question, as after a withdrawal. So an open dialog answers only what it shows.
+ * person has another one, and so has each next question, as after a withdrawal. So an open dialog answers only what it shows. Show it in
+ * the window of `metadata.person` alone.
  * @param approval as the client of the person reads it.
  */
 export function interactionRequested(
@@ -109,18 +110,19 @@ export function interactionRequested(
  * The response of the application's user to what was asked, for `client.respond(approvalId, body, { idempotencyKey })`: a denial, an
  * approval, or an edit where the parameters were changed. It is bound to the proposal that the event showed. Where the rule requires
  * a reason, `userInstruction` is the reason too.
- * @param person the principal of the person in whose name it is sent.
- * @throws OtherPersonError when the dialog asked another person.
+ * @param answering who is signed in, and whose window sent the event.
+ * @throws OtherPersonError when the window of another person sent the event, or the dialog asked another person.
  * @throws MappingError when it is about another interaction or tool, shows other parameters than were asked about, or when
  *   `approved` is no boolean.
  */
 export function responseToInteraction(
   { interactionId, inputData }: UserInteractionResponded,
   { interactionId: askedId, metadata }: UserInteractionRequested,
-  person: string,
+  answering: Answering,
 ): MappedResponse {
   const { toolApproval } = metadata;
-  checkPerson(metadata.person, person, `the interaction ${askedId}`);
+  checkSender(answering, `the response to the interaction ${askedId}`);
+  checkPerson(metadata.person, answering.person, `the interaction ${askedId}`);
   if (interactionId !== askedId || inputData.toolName !== toolApproval.toolName) {
     throw new MappingError(`the response is not about the interaction ${askedId}`);
   }
@@ -144,13 +146,13 @@ function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval
   return editedParameters && !isPlain ? { type: 'edit', arguments: editedParameters } : { type: 'approve' };
 }
 
-type Ended = Pick<ApprovalView, 'arguments' | 'instructions' | 'progress' | 'resolution'> & {
+type Ended = Pick<ApprovalView, 'approvalId' | 'arguments' | 'instructions' | 'progress' | 'resolution'> & {
   readonly proposal: Pick<ApprovalView['proposal'], 'kind' | 'output'>;
 };
 
 /**
  * The event that closes the interaction of an approval that has ended: what was decided, and by whom. `now`: epoch milliseconds.
- * @throws MappingError for an approval that is pending.
+ * @throws MappingError for an approval that is pending, or that the interaction did not ask about.
  */
 export function interactionProcessed(
   approval: Ended,
@@ -158,6 +160,9 @@ export function interactionProcessed(
   now: number,
 ): UserInteractionProcessed {
   const { resolution: outcome, progress, proposal } = approval;
+  if (approval.approvalId !== asked.metadata.approvalId) {
+    throw new MappingError(`the interaction ${asked.interactionId} is not about the approval ${approval.approvalId}`);
+  }
   if (outcome === null) throw new MappingError(`the interaction ${asked.interactionId} is not decided`);
   if (outcome === 'expired' || outcome === 'cancelled') return closing(asked, now, null, { outcome, decidedBy: [] });
   const by = progress.flatMap(({ approvedBy, deniedBy }) => (outcome === 'approved' ? approvedBy : deniedBy));
