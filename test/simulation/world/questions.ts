@@ -77,7 +77,9 @@ export function watchQuestions(
       ...store,
       append: (stream, revision, events) => {
         const callId = events.find(isQuestion)?.metadata.callId ?? null;
-        if (callId !== null) {
+        // An append at a revision that has passed is refused, and nobody is asked.
+        const isLate = (world.log.streams.get(stream)?.length ?? 0) > revision + 1;
+        if (callId !== null && !isLate) {
           counted?.callIds.add(callId);
           onQuestion({ machine, isDeceived: isDeceived(), callId, events, counted });
         }
