@@ -97,7 +97,11 @@ describe('an interaction with the user of a workflow', () => {
   ])('answers with %s, bound to what was shown', (_, result, body) => {
     expect(answerOf(result)).toMatchObject({
       approvalId: 'apr_1',
-      body: { ...body, proposalDigest: digest, ...('type' in body.decision && body.decision.type !== 'deny' && { shownDigest }) },
+      body: {
+        ...body,
+        proposalDigest: digest,
+        ...('type' in body.decision && body.decision.type !== 'deny' && { shownDigest }),
+      },
     });
   });
 
