@@ -85,6 +85,37 @@ describe('the projector', () => {
     await projector.stop();
   });
 
+  it('follows again after a failure that comes once its file could be written again', async () => {
+    let isFull = false;
+    const flush = (): void => {
+      if (isFull) throw new Error('the keeper of the keys cannot be asked');
+      readModel.flush();
+    };
+    let failing: ((error: Error) => void) | undefined;
+    const subscribe: EmbeddedEventStore['subscribe'] = (after, handler) => {
+      failing = handler.onError;
+      return store.subscribe(after, handler);
+    };
+    const projector = createProjector({
+      store: { ...store, subscribe },
+      readModel: { ...readModel, flush },
+      clock,
+      log,
+    });
+    await projector.start();
+    isFull = true;
+    failing?.(new Error('the loan has ended'));
+    await clock.advanceAsync(500);
+    isFull = false;
+    await clock.advanceAsync(500);
+    expect(projector.health()).toEqual({ status: 'ok' });
+    failing?.(new Error('the loan has ended'));
+    expect(projector.health()).toMatchObject({ status: 'failed' });
+    await clock.advanceAsync(500);
+    expect(projector.health()).toEqual({ status: 'ok' });
+    await projector.stop();
+  });
+
   it('says that it failed, and why, when an event cannot be folded', async () => {
     const apply = (): void => {
       throw new Error('the row does not fit');

@@ -36,7 +36,7 @@ export function createProjector({ store, readModel, clock, log }: ProjectorPorts
   let subscription: Subscription | undefined;
   let following: 'no' | 'yes' | 'stopped' = 'no';
   let isKept = true;
-  let cancelTimer: () => void = () => undefined;
+  let cancelTimer: (() => void) | undefined;
 
   const failed = (error: unknown): void => {
     health = { status: 'failed', why: error instanceof Error ? error.message : String(error) };
@@ -65,9 +65,10 @@ export function createProjector({ store, readModel, clock, log }: ProjectorPorts
   };
 
   const mendLater = (): void => {
-    if (following !== 'stopped') cancelTimer = clock.setTimer(retryMs, mend);
+    if (following !== 'stopped') cancelTimer ??= clock.setTimer(retryMs, mend);
   };
   const mend = (): void => {
+    cancelTimer = undefined;
     try {
       readModel.flush();
       isKept = true;
@@ -76,7 +77,7 @@ export function createProjector({ store, readModel, clock, log }: ProjectorPorts
       failed(error);
       mendLater();
     }
-    if (following === 'no') follow(() => undefined, isKept ? mendLater : () => undefined);
+    if (following === 'no') follow(() => undefined, mendLater);
     else if (isKept) health = { status: 'ok' };
   };
 
@@ -95,7 +96,7 @@ export function createProjector({ store, readModel, clock, log }: ProjectorPorts
       }),
     stop: async () => {
       following = 'stopped';
-      cancelTimer();
+      cancelTimer?.();
       await subscription?.stop();
     },
     health: () => health,
