@@ -75,16 +75,14 @@ const isApprover: Check = ({ approval, edited, response }) => {
     : no('not-an-approver', 'Others must approve what you propose.', { groups: groupsAsked(edited) });
 };
 
-const isAssured: Check = ({ edited, command: { responder } }) => {
-  const { minAssurance } = requirementOf(edited);
+/** Who may not approve what is asked proposes nothing in its place either. */
+const isAssured: Check = ({ approval, edited, command: { responder } }) => {
+  const needed = [approval, edited].map((one) => requirementOf(one).minAssurance);
   // `high` is a signature, which has a check of its own.
-  return minAssurance === 'high' || reaches(responder.assurance, minAssurance)
-    ? undefined
-    : no(
-        'not-an-approver',
-        `The assurance of "${responder.via}" is ${responder.assurance}; this approval needs ${String(minAssurance)}.`,
-        { minAssurance },
-      );
+  const missing = needed.find((level) => level !== 'high' && !reaches(responder.assurance, level));
+  if (missing === undefined || missing === null) return undefined;
+  const detail = `The assurance of "${responder.via}" is ${responder.assurance}; this approval needs ${missing}.`;
+  return no('not-an-approver', detail, { minAssurance: missing });
 };
 
 /** Four eyes: the requesters cannot respond, neither through a delegate nor as one, under none of their names. */
