@@ -119,11 +119,12 @@ async function passAll(chat: Chat, person: Person, id: string): Promise<number> 
   let recorded = 0;
   for (const message of chat.history) {
     if (await isRecordedNow(chat, message, id)) {
-      // A vote is of the person who gave this answer to a question made for them, when it comes first, and of no question before a withdrawal.
-      // A "no" to the proposal that is pending restricts only, and may count when it comes again.
-      const isPassed = message.isPassed && message.content.approved;
-      expect({ person, isPassed, askedAfter: message.askedAfter }).toEqual({
-        ...{ person: message.by, isPassed: false, askedAfter: chat.withdrawals.get(person) ?? 0 },
+      // A "yes" is of the person who gave this answer to a question made for them, when it comes first, and of no question
+      // before a withdrawal. A "no" to the proposal that is pending restricts only: it may come again, and be of an older question.
+      const isYes = message.content.approved;
+      const asked = chat.withdrawals.get(person) ?? 0;
+      expect({ person, isPassed: isYes && message.isPassed, askedAfter: isYes ? message.askedAfter : asked }).toEqual({
+        ...{ person: message.by, isPassed: false, askedAfter: asked },
       });
       recorded += 1;
     }
