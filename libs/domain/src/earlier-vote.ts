@@ -1,6 +1,6 @@
 import { comparedIdentity } from './compared-identity.js';
 import type { EventData } from '@countersign/contracts';
-import { namesOf, voiceNames } from './identity.js';
+import { provenNames, voiceNames } from './identity.js';
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Vote } from './tool-call.state.js';
 import { agrees, isCounted } from './seats.js';
@@ -8,8 +8,8 @@ import { agrees, isCounted } from './seats.js';
 /**
  * The earlier vote of this person, or of the one in whose place they respond, for the same proposal, under any name.
  *
- * Attack: a person refuses, the proposal is edited, and their delegate agrees in their place. A delegate replaces no
- * refusal of the delegator, or of another delegate, for any proposal.
+ * Attack: a person refuses, the proposal is edited, and their delegate agrees in their place, or a front end in their name there. A
+ * delegate replaces no refusal of the delegator, or of another delegate, for any proposal, and a front end none that it did not pass on.
  */
 export function earlierVote(
   approval: Approval,
@@ -21,7 +21,7 @@ export function earlierVote(
     (vote) =>
       isCounted(vote) &&
       isOfOneOf(names, vote) &&
-      (vote.proposal === response.proposal || (!agrees(vote) && !isOfOneOf(namesOf(responder), vote))),
+      (vote.proposal === response.proposal || (!agrees(vote) && !isOfOneOf(provenNames(responder), vote))),
   );
 }
 

@@ -36,6 +36,16 @@ export function namesOf({ principal, aliases = [] }: Pick<Responder, 'principal'
   return [principal, ...aliases].map(comparedIdentity);
 }
 
+/**
+ * The names of a person whose responses the channel may end or replace: all of them where the person proved themselves.
+ *
+ * Attack: the policy file says that a person of a front end is one who signs in too. The front end speaks for its own person alone,
+ * or it would end a refusal that the other gave there, with groups that it has not.
+ */
+export function provenNames(responder: Pick<Responder, 'principal' | 'aliases' | 'vouchedBy'>): readonly string[] {
+  return responder.vouchedBy === undefined ? namesOf(responder) : [comparedIdentity(responder.principal)];
+}
+
 /** All names of the people of one voice. */
 export function voiceNames(responder: Responder, onBehalfOf: string | null): readonly string[] {
   const delegator = responder.delegators?.find(({ principal }) => principal === onBehalfOf);

@@ -4,7 +4,7 @@ import { assert } from './assert.js';
 import { isBlank } from './blank.js';
 import { earlierVote, isOfOneOf, isOneOf } from './earlier-vote.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
-import { isBehind, namesOf, voiceNames } from './identity.js';
+import { isBehind, namesOf, provenNames, voiceNames } from './identity.js';
 import { requestersOf } from './requesters.js';
 import { needsSignature, reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
@@ -130,8 +130,14 @@ const isFirstVote: Check = ({ approval, response, command: { responder } }) => {
   const earlier = earlierVote(approval, response, responder);
   if (earlier === undefined) return undefined;
   const { respondedBy } = response;
-  if (isOneOf(namesOf(responder), earlier.respondedBy)) {
+  if (isOneOf(provenNames(responder), earlier.respondedBy)) {
     return no('already-voted', 'You have already answered this; withdraw your answer first.');
+  }
+  if (isOneOf(namesOf(responder), earlier.respondedBy)) {
+    return no(
+      'already-voted',
+      `You have already answered this as ${earlier.respondedBy}; withdraw that answer there first.`,
+    );
   }
   return isBehind(earlier, respondedBy)
     ? no('already-voted', `${earlier.respondedBy} has already answered this in your place; withdraw that answer first.`)
@@ -171,8 +177,9 @@ const hasCheckedSchema: Check = ({ call, edited, command: { decision } }) => {
   return { ...no('invalid-arguments', `The schema of the tool ${message}.`), errors: [{ path: '', message }] };
 };
 
+/** Attack: a front end fills the history in the name of a person, whose own refusal finds no room. Each name has a first response. */
 const isInBounds: Check = ({ approval, edited, command, response }) => {
-  const names = voiceNames(command.responder, response.onBehalfOf);
+  const names = voiceNames({ ...command.responder, aliases: [] }, response.onBehalfOf);
   const isFirst = !approval.votes.some((vote) => isOfOneOf(names, vote));
   return (edited === approval ? undefined : noMoreProposals(approval)) ?? noMoreResponses(approval, command, isFirst);
 };

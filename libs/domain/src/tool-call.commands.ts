@@ -89,6 +89,8 @@ export interface Responder {
   readonly aliases?: readonly string[];
   /** The people in whose place this person may respond now, with their groups. Default: none. */
   readonly delegators?: readonly Delegator[];
+  /** The front end that vouches for the person. Default: they proved themselves. */
+  readonly vouchedBy?: string;
 }
 
 /** An approver as known now, under all their names. */
@@ -183,6 +185,8 @@ export interface VoterNow {
   readonly groups: readonly string[] | null;
   /** All names of the people of the vote. */
   readonly names: readonly string[];
+  /** A front end gave the vote in the person's name. Default: they gave it themselves. */
+  readonly isVouched?: boolean;
 }
 
 /** A person who may respond wants to see the hidden values of the approval. */

@@ -19,15 +19,16 @@ type KnownNow = Pick<RespondToApproval, 'voters' | 'removedPasskeys'>;
 /**
  * The earlier voters whose votes do not count at this decision: they may no longer respond in the stage in which they
  * voted, they agreed to a request that is now known as their own, or another vote is of the same person under another
- * name. A refusal counts before an agreement of the same person.
+ * name. A refusal counts before an agreement of the same person, and what they said themselves before what a front end says.
  */
 export function lostVoters(asked: Asked, { voters = [], removedPasskeys = [] }: KnownNow): readonly string[] {
   const counted: string[] = [];
   const lost: string[] = [];
-  const votes = asked.approval.votes.filter(isCounted);
-  for (const vote of [...votes.filter((one) => !agrees(one)), ...votes.filter(agrees)]) {
+  const votes = asked.approval.votes.filter(isCounted).flatMap((vote) => {
     const now = voters.find((one) => one.respondedBy === vote.respondedBy && one.onBehalfOf === vote.onBehalfOf);
-    if (now === undefined) continue;
+    return now === undefined ? [] : [{ vote, now }];
+  });
+  for (const { vote, now } of votes.toSorted((one, other) => rankOf(one) - rankOf(other))) {
     const names = now.names.map(comparedIdentity);
     const isSigned = vote.signature === null || !removedPasskeys.includes(vote.signature.credentialId);
     const holds = isSigned && mayStillVote(asked, vote, now) && !names.some((name) => counted.includes(name));
@@ -35,6 +36,11 @@ export function lostVoters(asked: Asked, { voters = [], removedPasskeys = [] }: 
     else lost.push(vote.respondedBy);
   }
   return lost;
+}
+
+/** The order in which the votes of one person count. */
+function rankOf({ vote, now }: { readonly vote: Vote; readonly now: VoterNow }): number {
+  return (agrees(vote) ? 2 : 0) + (now.isVouched === true ? 1 : 0);
 }
 
 /** Attack: a person agrees to their own request under a name that the files do not know yet as theirs. */

@@ -22,6 +22,7 @@ rules:
   - { id: refunds, match: { tools: [refund] }, then: { require: { quorum: { approve: 2, of: [support, ops] } } } }
   - { id: locks, match: { tools: [lock] }, then: { require: { anyOf: [security] } } }
   - { id: sure, match: { tools: [close] }, then: { require: { minAssurance: medium } } }
+  - { id: keys, match: { tools: [rotate] }, then: { require: { quorum: { approve: 3, deny: 2, of: [security, ops] } } } }
 `,
 );
 const all: readonly TokenEntry[] = [
@@ -201,6 +202,52 @@ describe('a person of a front end', () => {
       null,
       'approved',
     ]);
+  });
+});
+
+describe('a person who signs in too', () => {
+  const atDesk = { id: 'Ann', groups: 'ops' };
+  const asAnn = <T = ApprovalView>(method: string, approvalId: string, type = 'approve') =>
+    api.send<T>(method, `/v1/approvals/${approvalId}/responses${method === 'DELETE' ? '/mine' : ''}`, {
+      as: 'ann',
+      ...(method === 'POST' && { body: { decision: { type } } }),
+    });
+  const deniedByAnn = async (): Promise<ApprovalView> => {
+    const approval = await asked('rotate');
+    expect((await asAnn('POST', approval.approvalId, 'deny')).body.state).toBe('pending');
+    return approval;
+  };
+  const deniersOf = async ({ approvalId }: ApprovalView) =>
+    (await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' })).body.progress.flatMap(
+      ({ deniedBy }) => deniedBy,
+    );
+
+  it('keeps what they said, whatever a front end sends in their name', async () => {
+    const approval = await deniedByAnn();
+    const mine = `/v1/approvals/${approval.approvalId}/responses/mine`;
+    for (const path of [mine, `${mine}?response=1`])
+      expect(codeOf(await sendAs(atDesk, 'DELETE', path))).toEqual([404, 'unknown-approval']);
+    const edit = { body: { decision: { type: 'edit', arguments: { password: 'other' } } } };
+    const edited = await answers(atDesk, approval, 'edit', edit);
+    expect([edited.status, edited.body.detail]).toEqual([
+      409,
+      'You have already answered this as ann; withdraw that answer there first.',
+    ]);
+    expect((await answers(lou, approval, 'edit', edit)).status).toBe(200);
+    for (const type of ['approve', 'deny'])
+      expect(codeOf(await answers(atDesk, approval, type))).toEqual([409, 'already-voted']);
+    const ended = await api.send<{ approvalIds: string[] }>('DELETE', '/v1/people/support-desk%23Ann', { as: 'desk' });
+    expect(ended.body.approvalIds).not.toContain(approval.approvalId);
+    expect(await deniersOf(approval)).toEqual(['ann']);
+  });
+
+  it('withdraws what a front end said in their name, and answers in their own', async () => {
+    const approval = await asked('rotate');
+    await answers(atDesk, approval);
+    expect(codeOf(await asAnn<{ code: string }>('POST', approval.approvalId, 'deny'))).toEqual([409, 'already-voted']);
+    expect((await asAnn('DELETE', approval.approvalId)).body.responses).toEqual([]);
+    expect((await asAnn('POST', approval.approvalId, 'deny')).status).toBe(200);
+    expect(await deniersOf(approval)).toEqual(['ann']);
   });
 });
 

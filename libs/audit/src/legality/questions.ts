@@ -2,7 +2,7 @@ import type { EventData, Requirement } from '@countersign/contracts';
 import type { ApprovalState, CallState, CountedVote, ProposalState } from './call-state.js';
 import { illegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent } from './judged-event.js';
-import { compared, isBehind, notCounted } from './names.js';
+import { compared, isBehind, isSameFolded, notCounted, peopleOf } from './names.js';
 import { backToLastRun, backToRequest, strictest } from './proposal.js';
 import { openStage } from './seats.js';
 import { textDigest } from './shown-card.js';
@@ -90,12 +90,20 @@ export function describe(event: JudgedEvent, approval: ApprovalState): Changed {
   };
 }
 
-/** A person takes back a vote that counts. */
+/** A person takes back a vote that counts. Attack: a front end takes back a vote of another person in the name of one of its own. */
 export function withdraw(event: JudgedEvent, call: CallState, approval: ApprovalState): Changed {
-  const { withdrawnBy, castBy = withdrawnBy, ends, withdrawnAt } = event.data as EventData<'ResponseWithdrawn'>;
+  const {
+    withdrawnBy,
+    castBy = withdrawnBy,
+    ends,
+    withdrawnAt,
+    vouchedBy,
+  } = event.data as EventData<'ResponseWithdrawn'>;
   if (isOver(approval, withdrawnAt)) return illegal('deadline', 'the deadline of the approval was over');
   const vote = approval.votes.find((one) => isBehind(one, castBy));
   if (vote === undefined) return illegal('withdrawal', `no vote of ${castBy} counts`);
+  if (vouchedBy !== undefined && !peopleOf(vote).some((name) => isSameFolded(name, withdrawnBy)))
+    return illegal('withdrawal', `a front end ends the vote of ${castBy} in the name of ${withdrawnBy}`);
   const left = { ...approval, votes: approval.votes.filter((one) => one !== vote) };
   if (isOfVersion1(event)) return afterWithdrawal1(left, withdrawnAt);
   const ended = hasProposed(vote, approval) ? 'proposal' : 'vote';

@@ -15,7 +15,7 @@ import { boundedGroups, groupsOfFiles, groupsOfRequest } from './groups.js';
  */
 export function responderOf(ports: Pick<CommandPorts, 'policies' | 'people'>, actor: Actor, at: number): Responder {
   const { policies, people } = ports;
-  const { tenant, principal, groups, groupsWithin, via, assurance, name } = actor;
+  const { tenant, principal, groups, groupsWithin, via, assurance, name, vouchedBy } = actor;
   const policy = policies.of(tenant);
   const known = (id: string): KnownApprover | undefined =>
     people === undefined ? { groups: [], isAway: false } : people.approver(tenant, id);
@@ -32,7 +32,7 @@ export function responderOf(ports: Pick<CommandPorts, 'policies' | 'people'>, ac
   });
   const all = mayHave([...groups, ...(own?.groups ?? []), ...policy.groupsOf(principal)]);
   const written = groupsOfFiles(own, all, groupsOfRequest(actor));
-  const named = name === undefined ? {} : { name };
+  const named = { ...(name !== undefined && { name }), ...(vouchedBy !== undefined && { vouchedBy }) };
   return { ...toPerson(principal), groups: all, ...written, via, assurance, delegators, ...named };
 }
 

@@ -26,14 +26,15 @@ function voterNow(ports: VoterPorts, tenant: string, vote: Vote, at: number): Vo
   const people = onBehalfOf === null ? [respondedBy] : [respondedBy, onBehalfOf];
   const names = people.flatMap((principal) => [principal, ...aliasesOf(ports, tenant, principal)]);
   const own = groupsOfVoter(ports, tenant, vote, names);
-  if (own === null || onBehalfOf === null) return { respondedBy, onBehalfOf, groups: own, names };
+  const now = { respondedBy, onBehalfOf, names, isVouched: isVouched(vote) };
+  if (own === null || onBehalfOf === null) return { ...now, groups: own };
   const policy = ports.policies.of(tenant);
   // A process that knows neither people nor a policy, as a projector may be, cannot say that a delegation has ended.
   const isUnknown = ports.people === undefined && policy.approvers.length === 0;
   const isDelegate = isUnknown || policy.delegatorsOf(respondedBy, at).some(({ id }) => id === onBehalfOf);
   const represented = isDelegate ? groupsNow(ports, tenant, onBehalfOf, vote) : null;
   const within = ports.people?.approver(tenant, respondedBy)?.within;
-  return { respondedBy, onBehalfOf, groups: represented && boundedGroups(represented, within), names };
+  return { ...now, groups: represented && boundedGroups(represented, within) };
 }
 
 /**
@@ -90,9 +91,13 @@ function groupsOfVoter(
   names: readonly string[],
 ): readonly string[] | null {
   if (isGone(ports, tenant, vote, names)) return null;
-  const { respondedBy, via } = vote;
-  const isUnbounded = ports.people === undefined && personOfFrontEnd(respondedBy)?.frontEnd === via;
-  return isUnbounded ? null : groupsNow(ports, tenant, respondedBy, vote);
+  if (ports.people === undefined && isVouched(vote)) return null;
+  return groupsNow(ports, tenant, vote.respondedBy, vote);
+}
+
+/** Returns whether a front end gave the vote in the name of one of its people. */
+function isVouched({ respondedBy, via }: Vote): boolean {
+  return personOfFrontEnd(respondedBy)?.frontEnd === via;
 }
 
 /**

@@ -10,7 +10,11 @@ import { aliasesOf } from './aliases.js';
 import { asUnknownApproval, unknownApproval } from './respond.js';
 import { noApproverNow } from './responder.js';
 
-/** Withdraws the actor's own vote while the approval is pending. `which` says which one, and whether it may be a repeat. */
+/**
+ * Withdraws the actor's own vote while the approval is pending. `which` says which one, and whether it may be a repeat.
+ *
+ * Attack: a front end withdraws what a person of the tokens file answered, because the policy file says that they are one of its people.
+ */
 export async function withdraw(
   ports: CommandPorts,
   actor: Actor,
@@ -18,9 +22,11 @@ export async function withdraw(
   commandId: string,
   which: Pick<WithdrawResponse, 'response' | 'mayBeRepeat'> = {},
 ): Promise<Result> {
+  const { tenant, principal, vouchedBy } = actor;
+  const aliases = () => (vouchedBy === undefined ? aliasesOf(ports, tenant, principal) : []);
   return takeBack(
     { ports, actor, approvalId, commandId },
-    () => noApproverNow(ports, actor) ?? { aliases: aliasesOf(ports, actor.tenant, actor.principal), ...which },
+    () => noApproverNow(ports, actor) ?? { aliases: aliases(), ...which },
   );
 }
 
