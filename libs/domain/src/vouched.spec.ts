@@ -10,11 +10,11 @@ const kim = responder('desk#kim', { via: 'desk', vouchedBy: 'desk' });
 
 describe('a front end, in the name of a person who signs in too,', () => {
   it.each([
-    ['an edit', editBy(annAtDesk)],
-    ['an answer', answer(annAtDesk, 'done')],
-    ['an agreement to the edit of another', respond(annAtDesk), editBy(kim)],
-    ['a refusal after the edit of another', deny(annAtDesk), editBy(kim)],
-  ])('cannot replace her own refusal by %s', (_, second, ...between) => {
+    ['an edit', editBy(annAtDesk), []],
+    ['an answer', answer(annAtDesk, 'done'), []],
+    ['an agreement to the edit of another', respond(annAtDesk), [editBy(kim)]],
+    ['a refusal after the edit of another', deny(annAtDesk), [editBy(kim)]],
+  ])('cannot replace her own refusal by %s', (_, second, between) => {
     given(history(request(three), deny(ann), ...between))
       .when(second)
       .thenRefused('already-voted');
