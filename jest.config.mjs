@@ -44,7 +44,11 @@ export const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   testMatch,
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: { '\\.ts$': ['@swc/jest', swc], '\\.tsx$': ['@swc/jest', tsx] },
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...moduleNameMapper },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^fast-check$': '<rootDir>/test/fast-check.mjs',
+    ...moduleNameMapper,
+  },
   // `.js` first: a relative import inside a dependency must find what that dependency published.
   moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'tsx', 'json', 'node'],
   modulePathIgnorePatterns: ['<rootDir>/(libs|apps|integrations)/[^/]+/dist/', '<rootDir>/.cache/'],

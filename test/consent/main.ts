@@ -9,7 +9,7 @@ import { playOnServer, playWithoutServer } from './play.ts';
 const help = `npm run consent [-- --server] [-- --without DEFENCE] [-- --teeth]
 
 Compares 2,000 worlds of chance, after the known attacks, with a model of the laws of consent. RUNS=n plays n worlds;
-SEED=n plays the worlds of one seed again.
+SEED=n plays the worlds of one seed again; without it COUNTERSIGN_TEST_SEED is the seed, if there is one.
 --server compares with a running server as well, over HTTP.
 --without DEFENCE takes a defence out of the product: then a law must break.
 --teeth takes out each defence in turn, and is red when the known attacks miss one.
@@ -33,7 +33,7 @@ interface Played {
 
 /** Plays the known cases, then worlds of chance. Returns a report of the first broken law. */
 async function check(runs: number, played: Played): Promise<string | undefined> {
-  const seed = process.env['SEED'];
+  const seed = process.env['SEED'] ?? process.env['COUNTERSIGN_TEST_SEED'];
   // The limits of a history take hundreds of steps.
   const examples = Object.values(cases).filter(({ length }) => !played.server || length < 100);
   const details = await fc.check(
