@@ -11,7 +11,7 @@ import type { FileReadModel } from './sqlite/sqlite-read-model.js';
 
 /** What a comparison needs. */
 export interface CompareOptions {
-  readonly readModel: Pick<FileReadModel, 'toolCall' | 'rebuild' | 'checkpoint' | 'stats'>;
+  readonly readModel: Pick<FileReadModel, 'toolCall' | 'isListedBy' | 'callsBetween' | 'rebuild' | 'checkpoint'>;
   readonly store: LogSource & { readonly readStream: (stream: string) => Promise<readonly LogEvent[]> };
   readonly clock: Clock;
   readonly log: Log;
@@ -62,7 +62,7 @@ export function createLogComparison(options: CompareOptions): LogComparison {
   };
   const compareDay = async (): Promise<void> => {
     const startedMs = clock.monotonic();
-    await compareAll(options, look, signal);
+    await compareAll(options, { look, differs }, signal);
     if (!signal.aborted) compared = { ...compared, atMs: clock.now() };
     while (!signal.aborted && clock.monotonic() - startedMs < dayMs) {
       await sleep(clock, minuteMs, signal);
@@ -90,7 +90,7 @@ export function createLogComparison(options: CompareOptions): LogComparison {
 /** What is done about a call that is not what the log says. */
 function createMending({ readModel, clock, log }: CompareOptions, onDifference: () => void) {
   let rebuiltAtMs = -Infinity;
-  return async ({ callId }: Called): Promise<void> => {
+  return async ({ callId }: Pick<Called, 'callId'>): Promise<void> => {
     onDifference();
     const isRebuilt = clock.monotonic() - rebuiltAtMs >= dayMs;
     log.error({ callId, isRebuilt }, 'the read model is not what the log says of a call');
@@ -118,22 +118,33 @@ async function isSame({ store, readModel }: CompareOptions, { tenant, callId, st
   if (expected === undefined || !isShown(expected)) return row === undefined;
   // An event that was recorded after one of the two was read.
   if (row === undefined) return (events.at(-1)?.position ?? 0) > readModel.checkpoint();
-  return row.revision !== expected.revision || isDeepStrictEqual(plain(row), plain(expected));
+  if (row.revision !== expected.revision) return true;
+  return isDeepStrictEqual(plain(row), plain(expected)) && readModel.isListedBy(expected);
 }
 
 type Look = (called: Called) => Promise<void>;
 
-async function compareAll({ store, readModel, clock }: CompareOptions, look: Look, signal: AbortSignal): Promise<void> {
+interface Looks {
+  readonly look: Look;
+  readonly differs: (call: Pick<Called, 'callId'>) => Promise<void>;
+}
+
+async function compareAll(
+  { store, readModel, clock }: CompareOptions,
+  { look, differs }: Looks,
+  signal: AbortSignal,
+): Promise<void> {
   const end = readModel.checkpoint();
   for (let after = 0; after < end && !signal.aborted;) {
     const startedMs = clock.monotonic();
     const page = await store.readAll(after, pageSize);
     const last = page.at(-1);
     if (last === undefined) return;
-    for (const event of page) {
-      const called = event.revision === 0 ? calledIn(event) : undefined;
-      if (called !== undefined) await look(called);
-    }
+    const begun = page.flatMap((event) => (event.revision === 0 ? (calledIn(event) ?? []) : []));
+    for (const called of begun) await look(called);
+    const known = new Set(begun.map(({ callId }) => callId));
+    const invented = readModel.callsBetween(after, last.position).find((callId) => !known.has(callId));
+    if (invented !== undefined) await differs({ callId: invented });
     after = last.position;
     await rest(clock, startedMs, signal);
   }

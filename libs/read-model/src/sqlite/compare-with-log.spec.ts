@@ -70,6 +70,17 @@ it.each([
   expect(shown(model, all[5])).toBe('billing-agent');
 });
 
+it.each([
+  ['an approval is hidden from its list', "UPDATE approvals SET state = 'denied' WHERE call_seq = 11"],
+  ['a call is moved to another list', "UPDATE calls SET state = 'succeeded' WHERE seq = 11"],
+  ['a call is invented', "INSERT INTO calls SELECT 12, 'call_x', tenant, run_id, state, due_at, tool_name, agent_id, requested_by, requested_at, progress FROM calls WHERE seq = 11"],
+])('finds that %s', async (_, statement) => {
+  const { keep, until, compared } = await edited(statement);
+  void keep();
+  await until(() => compared().atMs !== null);
+  expect(compared().differences).toBe(1);
+});
+
 it('waits for a read model that is behind the log', async () => {
   const { log, model, keep, until, compared, told } = await edited(null, 3);
   recordPending(log, 'later');

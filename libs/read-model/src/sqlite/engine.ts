@@ -11,6 +11,7 @@ import { listCalls, listRuns } from './calls-list.js';
 import { createStatements, isDiskFull } from './database.js';
 import { createGrantRows } from './grant-rows.js';
 import type { RowSeal } from './database.js';
+import { isListedBy } from './listed-columns.js';
 import { createDeadlines } from './deadlines.js';
 import { createBlockRows } from './block-rows.js';
 import { createPlaceRows } from './places.js';
@@ -56,6 +57,10 @@ export interface Engine extends Pick<
   | 'close'
 > {
   readonly checkpoint: () => Checkpoint;
+  /** Whether lists find a call and its approvals by the columns that its row gives. */
+  readonly isListedBy: (row: CallRow) => boolean;
+  /** The calls that were first seen after a position, up to another one. */
+  readonly callsBetween: (after: number, upTo: number) => readonly string[];
   /** Folds events that lie after the checkpoint, and collects the ids of the calls that they changed. */
   readonly apply: (events: readonly LogEvent[], changed: Set<string>) => void;
 }
@@ -102,6 +107,8 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
 
   return {
     checkpoint: rows.checkpoint,
+    isListedBy: (row) => fromFile(() => isListedBy(prepare, row)),
+    callsBetween: (...between) => fromFile(() => callsBetween(prepare, ...between)),
     apply: (events, changed) => {
       let failure: { readonly error: unknown } | undefined;
       for (const event of events) {
@@ -195,6 +202,11 @@ function findApproval(toolCall: Engine['toolCall'], tenant: string, approvalId: 
   const call = parsed === undefined ? undefined : toolCall(tenant, parsed.callId);
   const approval = call?.approvals.find((one) => one.approvalId === approvalId);
   return call === undefined || approval === undefined ? undefined : { call, approval };
+}
+
+function callsBetween(prepare: Prepare, after: number, upTo: number): readonly string[] {
+  const found = prepare('SELECT call_id FROM calls WHERE seq > ? AND seq <= ?').all(after, upTo);
+  return found.map((columns) => String(columns['call_id']));
 }
 
 function tenantsAsked(prepare: Prepare): readonly string[] {

@@ -26,7 +26,7 @@ export interface ReadModelOptions {
 }
 
 /** A read model in a file, which can be rebuilt while it serves. */
-export interface FileReadModel extends ReadModel {
+export interface FileReadModel extends ReadModel, Pick<Engine, 'isListedBy' | 'callsBetween'> {
   /**
    * Replays the log from zero next to the live file, then switches over within one turn of the event loop. Listeners
    * get no old events again.
@@ -95,6 +95,8 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     apply,
     reached: feed.reached,
     onApplied: feed.onApplied,
+    isListedBy: (row) => engine.isListedBy(row),
+    callsBetween: (...between) => engine.callsBetween(...between),
     toolCall: (tenant, callId) => engine.toolCall(tenant, callId),
     requesterOf: (tenant, callId) => engine.requesterOf(tenant, callId),
     approval: (tenant, approvalId) => engine.approval(tenant, approvalId),

@@ -1,13 +1,12 @@
 import type { StatementSync } from 'node:sqlite';
-import { comparedIdentity, isSettled } from '@countersign/contracts';
-import { expiresAtOf, groupsAsked, requirementOf } from '@countersign/domain';
-import type { Approval } from '@countersign/domain';
+import { isSettled } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
 import { toStoredText } from './database.js';
 import type { RowSeal } from './database.js';
+import { approvalColumns, callColumns, changingColumns } from './listed-columns.js';
 import type { Entry } from './recent-rows.js';
 import { writeEndedRun, writeTurn } from './turns.js';
-import { riskRank, toNames, toStoredProgress, toStoredRequest } from './stored-row.js';
+import { toStoredProgress, toStoredRequest } from './stored-row.js';
 
 type Prepare = (sql: string) => StatementSync;
 
@@ -48,11 +47,8 @@ function writeCall(prepare: Prepare, seal: RowSeal | undefined, entry: Entry): v
   }
   const request = toStoredText(seal, row.sealKey, toStoredRequest(row));
   entry.requestBytes = request.length;
-  const { callId, tenant, runId, toolName, agentId, requestedBy, requestedAt } = row.request;
-  prepare('INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
-    ...[row.seq, callId, tenant, runId, row.state, row.dueAt],
-    ...[toolName, agentId, requestedBy, Date.parse(requestedAt), progress],
-  );
+  const { tenant, runId, requestedBy } = row.request;
+  prepare('INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(...callColumns(row), progress);
   prepare('INSERT INTO requests VALUES (?, ?)').run(row.seq, request);
   for (const outer of outerCalls(row.request))
     prepare('INSERT INTO nested VALUES (?, ?, ?, ?)').run(row.seq, tenant, outer.runId, outer.callId);
@@ -82,40 +78,16 @@ function writeApprovals(
     const state = approval.resolution.status;
     const seq = row.approvalSeqs[index] ?? 0;
     pending += (state === 'pending' ? 1 : 0) - (before?.resolution.status === 'pending' ? 1 : 0);
-    if (before === undefined) insertApproval(prepare, row, approval, seq);
-    else {
+    if (before === undefined) {
+      const sql = 'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+      prepare(sql).run(...approvalColumns(row, approval, seq));
+    } else {
       prepare(
         'UPDATE approvals SET state = ?, asked = ?, risk = ?, expires_at = ?, responded_by = ? WHERE seq = ?',
-      ).run(state, ...changing(approval), seq);
+      ).run(state, ...changingColumns(approval), seq);
     }
   });
   return { added: row.approvals.length - stored.length, pending };
-}
-
-function insertApproval(prepare: Prepare, row: CallRow, approval: Approval, seq: number): void {
-  const { tenant, toolName, runId, agentId, requestedBy, toolCallId } = row.request;
-  const [asked, risk, expiresAt, respondedBy] = changing(approval);
-  prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
-    ...[seq, row.seq, tenant, approval.resolution.status, toolName, runId, agentId, requestedBy, asked],
-    ...[Date.parse(approval.requestedAt), toolCallId, approval.verdict.ruleId, risk, expiresAt, respondedBy],
-  );
-}
-
-/** The latest time that a date can have: an approval without an end is the last one. */
-const neverMs = 8.64e15;
-
-/** The filtered columns of an approval that later events change. */
-function changing(approval: Approval): readonly [string | null, number, number, string | null] {
-  const expiresAt = expiresAtOf(approval);
-  const voters = approval.votes
-    .filter(({ status }) => status !== 'withdrawn')
-    .map(({ respondedBy }) => comparedIdentity(respondedBy));
-  return [
-    toNames(groupsAsked(approval)),
-    riskRank(requirementOf(approval).risk),
-    expiresAt === null ? neverMs : Date.parse(expiresAt),
-    voters.length === 0 ? null : toNames([...new Set(voters)]),
-  ];
 }
 
 /** Adds what changed to the run. Its `seq` is that of its first call, which is always written first. */
