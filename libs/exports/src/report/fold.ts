@@ -67,6 +67,14 @@ const lastOfCall: ReadonlySet<string> = new Set([
   'ExecutionReconciled',
 ]);
 
+/** Who may do what, by which rules, and where the log goes on. */
+const changes: ReadonlySet<string> = new Set([
+  ...['ConfigurationChanged', 'ConfigurationRefused', 'PolicyActivated', 'ShadowPolicyActivated'],
+  ...['GrantProposed', 'GrantCreated', 'GrantConfirmed', 'GrantRevoked'],
+  ...['PasskeyRegistered', 'PasskeyConfirmed', 'PasskeyRemoved', 'KeysRotated', 'LogKeyChanged'],
+  ...['StopDeclared', 'StopLifted', 'LogEndAccepted', 'LogRestored'],
+]);
+
 interface ListedRow {
   readonly list: ReportList;
   readonly row: ReportRow;
@@ -87,15 +95,8 @@ function otherRow(event: LogEventView): ListedRow | undefined {
       const reason = textIn(event, 'reason') ?? textIn(event, 'note');
       return { list: 'unknown', row: { ...placeOf(event), reason } };
     }
-    case 'ConfigurationChanged':
-    case 'ConfigurationRefused':
-    case 'PolicyActivated':
-    case 'GrantCreated':
-    case 'GrantConfirmed':
-    case 'GrantRevoked':
-      return { list: 'changes', row: changeRow(event) };
     default:
-      return undefined;
+      return changes.has(event.type) ? { list: 'changes', row: changeRow(event) } : undefined;
   }
 }
 

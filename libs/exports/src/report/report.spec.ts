@@ -93,6 +93,15 @@ describe('the lists of a report', () => {
     expect(rows('changes').map(({ decisionsBefore }) => decisionsBefore)).toEqual([0, 1]);
   });
 
+  it('list each change of rights, rules, keys and of where the log goes on', () => {
+    const types = [
+      ...['ConfigurationChanged', 'ShadowPolicyActivated', 'GrantProposed', 'PasskeyRegistered', 'PasskeyConfirmed'],
+      ...['PasskeyRemoved', 'StopDeclared', 'StopLifted', 'KeysRotated', 'LogKeyChanged', 'LogEndAccepted', 'LogRestored'],
+    ];
+    const rows = reported(...types.map((type, at) => event(type, at)));
+    expect(rows('changes').map(({ what }) => String(what).split(':')[0])).toEqual(types);
+  });
+
   it('say nothing of the arguments of a call that was requested before the period', () => {
     const rows = reported(answer(5, 'alice', { decision: { type: 'approve' }, resolution: 'approved' }));
     expect(rows('decisions')).toEqual([expect.objectContaining({ arguments: null, seconds: null })]);
