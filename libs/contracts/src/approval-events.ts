@@ -5,6 +5,7 @@ import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { assuranceSchema, digestSchema, timeSchema } from './primitives.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
 
+/** People are asked whether the call may run: at its request, at its turn, or in another round. */
 export const approvalRequestedSchema = z.strictObject({
   approvalId: z.string(),
   round: z.int().min(1),
@@ -63,6 +64,7 @@ const recordedDecisionSchema = z.discriminatedUnion('type', [
 ]);
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 
+/** A person answered, or silence counts as an answer where the policy says so. */
 export const approvalRespondedSchema = z.strictObject({
   approvalId: z.string(),
   decision: recordedDecisionSchema,
@@ -105,6 +107,7 @@ export const approvalRespondedSchema = z.strictObject({
   ...proofShape,
 });
 
+/** A person took back their response while the approval was pending. */
 export const responseWithdrawnSchema = z.strictObject({
   approvalId: z.string(),
   withdrawnBy: z.string(),
@@ -132,12 +135,15 @@ export const valuesRevealedSchema = z.strictObject({
   ...proofShape,
 });
 
+/** Nobody decided in time: the call will not run. */
 export const approvalExpiredSchema = z.strictObject({ approvalId: z.string(), expiredAt: timeSchema });
 
+/** Nobody decided in time: other people are asked. */
 export const approvalEscalatedSchema = z.strictObject({
   approvalId: z.string(),
   /** 1 for the first escalation. */
   level: z.int().min(1),
+  /** The groups that are asked from now on. */
   to: z.array(z.string()),
   /** The requirement that escalates: its place in the requirements of the current proposal, from 0. */
   requirement: z.int().min(0),
@@ -148,6 +154,7 @@ export const approvalEscalatedSchema = z.strictObject({
   endedVotes: z.exactOptional(z.array(z.string()).min(1)),
 });
 
+/** The people who were asked are reminded. */
 export const approversRemindedSchema = z.strictObject({
   approvalId: z.string(),
   /** 1 for the first reminder. */
@@ -155,4 +162,5 @@ export const approversRemindedSchema = z.strictObject({
   remindedAt: timeSchema,
 });
 
+/** The call was approved, and nobody ran it while it might run: the approval is used up. */
 export const approvalLapsedSchema = z.strictObject({ approvalId: z.string(), lapsedAt: timeSchema });

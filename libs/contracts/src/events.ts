@@ -90,6 +90,7 @@ export const toolCallRequestedSchema = z.strictObject({
   requestedAt: timeSchema,
 });
 
+/** The policy, or a grant, allows the call: nobody is asked. */
 export const toolCallAllowedSchema = z.strictObject({ verdict: verdictSchema, allowedAt: timeSchema });
 
 /**
@@ -112,12 +113,14 @@ export const toolCallQueuedSchema = z.strictObject({
   queuedAt: timeSchema,
 });
 
+/** The policy forbids the call: it never runs. */
 export const toolCallBlockedSchema = z.strictObject({
   verdict: verdictSchema,
   reason: z.string(),
   blockedAt: timeSchema,
 });
 
+/** The call ends without running: it was called off, its run ended, or its batch cannot run. */
 export const toolCallCancelledSchema = z.strictObject({
   /** The approval that was pending and ended with the call. */
   approvalId: z.string().nullable(),

@@ -3,6 +3,7 @@ import { proofShape } from './credentials.js';
 import { jsonValueSchema } from './json.js';
 import { digestSchema, timeSchema } from './primitives.js';
 
+/** A worker claimed the call, and may run it now. */
 export const executionClaimedSchema = z.strictObject({
   /** The fencing token: 1 for the first claim, then growing. */
   attempt: z.int().min(1),
@@ -21,6 +22,7 @@ export const executionClaimedSchema = z.strictObject({
   leaseUntil: timeSchema,
 });
 
+/** The worker that runs the call needs more time. */
 export const executionClaimRenewedSchema = z.strictObject({
   attempt: z.int().min(1),
   leaseUntil: timeSchema,
@@ -37,8 +39,10 @@ const reported = {
   late: z.enum(['lease-over', 'outcome-unknown', 'execute-by-over']).meta({ id: 'Lateness' }).exactOptional(),
 };
 
+/** The tool ran, and this is its output. */
 export const executionSucceededSchema = z.strictObject({ ...reported, output: jsonValueSchema });
 
+/** The tool ran and failed, and this is its error. */
 export const executionFailedSchema = z.strictObject({ ...reported, error: jsonValueSchema });
 
 /** The lease of an idempotent tool is over without a report: the call is claimable again. */
@@ -51,6 +55,7 @@ export const executionOutcomeUnknownSchema = z.strictObject({
   unknownSince: timeSchema,
 });
 
+/** A person said what happened to a call of which it was unknown. */
 export const executionReconciledSchema = z.strictObject({
   status: z.enum(['succeeded', 'failed', 'retry']),
   note: z.string(),

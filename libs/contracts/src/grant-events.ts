@@ -58,6 +58,7 @@ export const grantProposedSchema = grantTermsSchema;
 /** A grant that covers calls from here on. */
 export const grantCreatedSchema = grantTermsSchema;
 
+/** A second person confirmed a grant: it covers calls from here on. */
 export const grantConfirmedSchema = z.strictObject({
   grantId: z.string(),
   confirmedBy: z.string(),
@@ -76,6 +77,7 @@ export const grantUsedSchema = z.strictObject({
   usedAt: timeSchema,
 });
 
+/** A grant ended before its time: it covers no call any more. */
 export const grantRevokedSchema = z.strictObject({
   grantId: z.string(),
   revokedBy: z.string(),
