@@ -143,7 +143,11 @@ function commentBefore(pattern) {
 
 function commentAtEnd(before) {
   const [, comment = ''] = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*$/.exec(before) ?? [];
-  return comment.replaceAll(/^\s*\*/gm, ' ').replaceAll(/\s+/g, ' ').trim().replaceAll('|', '\\|');
+  return comment
+    .replaceAll(/^\s*\*/gm, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .replaceAll('|', '\\|');
 }
 
 /** The source of a constant, up to the line that ends it. */
@@ -178,5 +182,8 @@ function typeOf(schema, defs) {
   if (schema.type === 'array') return `list of ${typeOf(schema.items ?? {}, defs)}`;
   if (schema.format === 'date-time') return 'time';
   const { type } = schema;
-  return [type].flat().map((one) => words[one] ?? one ?? 'any value').join(' or ');
+  return [type]
+    .flat()
+    .map((one) => words[one] ?? one ?? 'any value')
+    .join(' or ');
 }

@@ -96,7 +96,15 @@ describe('the lists of a report', () => {
   it('list each change of rights, rules, keys and of where the log goes on', () => {
     const types = [
       ...['ConfigurationChanged', 'ShadowPolicyActivated', 'GrantProposed', 'PasskeyRegistered', 'PasskeyConfirmed'],
-      ...['PasskeyRemoved', 'StopDeclared', 'StopLifted', 'KeysRotated', 'LogKeyChanged', 'LogEndAccepted', 'LogRestored'],
+      ...[
+        'PasskeyRemoved',
+        'StopDeclared',
+        'StopLifted',
+        'KeysRotated',
+        'LogKeyChanged',
+        'LogEndAccepted',
+        'LogRestored',
+      ],
     ];
     const rows = reported(...types.map((type, at) => event(type, at)));
     expect(rows('changes').map(({ what }) => String(what).split(':')[0])).toEqual(types);

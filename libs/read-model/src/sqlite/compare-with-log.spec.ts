@@ -73,7 +73,10 @@ it.each([
 it.each([
   ['an approval is hidden from its list', "UPDATE approvals SET state = 'denied' WHERE call_seq = 11"],
   ['a call is moved to another list', "UPDATE calls SET state = 'succeeded' WHERE seq = 11"],
-  ['a call is invented', "INSERT INTO calls SELECT 12, 'call_x', tenant, run_id, state, due_at, tool_name, agent_id, requested_by, requested_at, progress FROM calls WHERE seq = 11"],
+  [
+    'a call is invented',
+    "INSERT INTO calls SELECT 12, 'call_x', tenant, run_id, state, due_at, tool_name, agent_id, requested_by, requested_at, progress FROM calls WHERE seq = 11",
+  ],
 ])('finds that %s', async (_, statement) => {
   const { keep, until, compared } = await edited(statement);
   void keep();
