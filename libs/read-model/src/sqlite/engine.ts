@@ -107,8 +107,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
 
   return {
     checkpoint: rows.checkpoint,
-    isListedBy: (row) => fromFile(() => isListedBy(prepare, row)),
-    callsBetween: (...between) => fromFile(() => callsBetween(prepare, ...between)),
+    ...comparedReads(prepare, fromFile),
     apply: (events, changed) => {
       let failure: { readonly error: unknown } | undefined;
       for (const event of events) {
@@ -183,6 +182,16 @@ function turnReads(prepare: Prepare, fromFile: <T>(read: () => T) => T): Pick<En
   return {
     turnsToTake: () => fromFile(() => turnsToTake(prepare)),
     turnsHeld: () => fromFile(() => turnsHeld(prepare)),
+  };
+}
+
+function comparedReads(
+  prepare: Prepare,
+  fromFile: <T>(read: () => T) => T,
+): Pick<Engine, 'isListedBy' | 'callsBetween'> {
+  return {
+    isListedBy: (row) => fromFile(() => isListedBy(prepare, row)),
+    callsBetween: (...between) => fromFile(() => callsBetween(prepare, ...between)),
   };
 }
 

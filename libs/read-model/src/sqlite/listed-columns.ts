@@ -12,7 +12,7 @@ type Prepare = (sql: string) => StatementSync;
 const neverMs = 8.64e15;
 
 /** The columns by which a call is found, in the order of the table; its content follows them. */
-export function callColumns(row: CallRow) {
+export function callColumns(row: CallRow): readonly (string | number | null)[] {
   const { callId, tenant, runId, toolName, agentId, requestedBy, requestedAt } = row.request;
   return [
     ...[row.seq, callId, tenant, runId, row.state, row.dueAt],
@@ -21,7 +21,7 @@ export function callColumns(row: CallRow) {
 }
 
 /** The row of an approval, in the order of the table. */
-export function approvalColumns(row: CallRow, approval: Approval, seq: number) {
+export function approvalColumns(row: CallRow, approval: Approval, seq: number): readonly (string | number | null)[] {
   const { tenant, toolName, runId, agentId, requestedBy, toolCallId } = row.request;
   const [asked, risk, expiresAt, respondedBy] = changingColumns(approval);
   return [
