@@ -107,7 +107,6 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
 
   return {
     checkpoint: rows.checkpoint,
-    ...comparedReads(prepare, fromFile),
     apply: (events, changed) => {
       let failure: { readonly error: unknown } | undefined;
       for (const event of events) {
@@ -147,7 +146,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
       const queue = queueOfCall(anyCall(...of));
       return queue === undefined ? undefined : fromFile(() => firstInQueue(prepare, queue));
     },
-    ...turnReads(prepare, fromFile),
+    ...otherReads(prepare, fromFile),
     stats: () =>
       fromFile(() => {
         const { calls, approvals, pending, unknown } = rows.counts();
@@ -178,18 +177,13 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
   };
 }
 
-function turnReads(prepare: Prepare, fromFile: <T>(read: () => T) => T): Pick<Engine, 'turnsToTake' | 'turnsHeld'> {
+function otherReads(
+  prepare: Prepare,
+  fromFile: <T>(read: () => T) => T,
+): Pick<Engine, 'turnsToTake' | 'turnsHeld' | 'isListedBy' | 'callsBetween'> {
   return {
     turnsToTake: () => fromFile(() => turnsToTake(prepare)),
     turnsHeld: () => fromFile(() => turnsHeld(prepare)),
-  };
-}
-
-function comparedReads(
-  prepare: Prepare,
-  fromFile: <T>(read: () => T) => T,
-): Pick<Engine, 'isListedBy' | 'callsBetween'> {
-  return {
     isListedBy: (row) => fromFile(() => isListedBy(prepare, row)),
     callsBetween: (...between) => fromFile(() => callsBetween(prepare, ...between)),
   };
