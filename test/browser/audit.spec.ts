@@ -87,7 +87,7 @@ describe('the log for auditors', () => {
     await rows(page).getByRole('link', { name: 'run-1,2' }).first().click();
     await rows(page).filter({ hasText: 'ann approved via the API' }).waitFor();
     const time = rows(page).getByRole('time').first();
-    expect(await time.getAttribute('title')).toMatch(/UTC$/);
+    expect(await time.getAttribute('title')).toMatch(/ \(.* UTC\)$/);
 
     await page.reload();
     await page.getByRole('link', { name: 'Bob <b>answers</b>' }).click();

@@ -7,13 +7,16 @@ import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
 const policy = `
 version: 1
 approvers:
-  - { id: ann, groups: [ops] }
+  - { id: ann, groups: [ops], delegates: [{ to: bob, from: 2026-01-01T00:00:00Z, until: 2026-01-01T15:30:00Z }] }
   - { id: bob, groups: [ops] }
 quotas: { pendingPerAgent: 1 }
 rules:
   - { id: no-root, match: { tools: [delete_file] }, when: 'args.path == "/"', then: { block: "never the root" } }
   - { id: deletes, match: { tools: [delete_file] }, then: { require: { anyOf: [ops] } } }
 `;
+
+/** Nine hours ahead of UTC in every month. */
+const tokyo = { timezoneId: 'Asia/Tokyo' };
 
 describe('the other pages', () => {
   cleanUpAfterEach();
@@ -66,12 +69,18 @@ describe('the other pages', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('show the policy in words, and explain a recorded call and a made-up one', async () => {
+  it('show the policy in words and times of the person’s zone, and explain a recorded call and a made-up one', async () => {
     const file = join(temporaryFolder(), 'policy.yaml');
     writeFileSync(file, policy);
     const world = await openWorld({ COUNTERSIGN_POLICY: file });
     const [call] = await world.ask([{ toolName: 'delete_file' }]);
-    const { page, complaints } = await openInbox(browser(), `${world.url}/calls/${call?.callId ?? ''}`, 'ann');
+    const { page, complaints } = await openInbox(browser(), `${world.url}/calls/${call?.callId ?? ''}`, 'ann', tokyo);
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    await timeline.getByText(/^people are asked by rule deletes, until .* GMT\+9 \(.* UTC\)$/).waitFor();
+    const requested = timeline.getByRole('time').first();
+    const requestedMs = Date.parse((await requested.getAttribute('datetime')) ?? '');
+    expect(await requested.innerText()).toContain(new Date(requestedMs + 9 * 3_600_000).toISOString().slice(11, 19));
+    expect(await requested.getAttribute('title')).toMatch(/ GMT\+9 \(.* UTC\)$/);
     await page.getByRole('link', { name: 'explain by the policy' }).click();
     const rules = page.getByRole('region', { name: 'Rules', exact: true });
     await rules.getByRole('row', { name: 'no-root delete_file args.path == "/" block: never the root' }).waitFor();
@@ -95,11 +104,13 @@ describe('the other pages', () => {
     await page.getByLabel('Arguments as JSON').fill('[1]');
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.getByText('The arguments must be a JSON object.').waitFor();
+    const versions = page.getByRole('region', { name: 'Versions', exact: true });
+    await versions.getByText(/^sha256:[0-9a-f]{64}$/).waitFor();
+    expect(await versions.getByRole('time').getAttribute('title')).toMatch(/ GMT\+9 \(.* UTC\)$/);
     await page
-      .getByRole('region', { name: 'Versions', exact: true })
-      .getByText(/^sha256:[0-9a-f]{64}$/)
+      .getByRole('region', { name: 'People', exact: true })
+      .getByRole('row', { name: 'ann ops bob from 1 Jan 2026, 09:00:00 until 2 Jan 2026, 00:30:00' })
       .waitFor();
-    await page.getByRole('region', { name: 'People', exact: true }).getByRole('row', { name: 'ann ops' }).waitFor();
     expect(complaints).toEqual([]);
   });
 

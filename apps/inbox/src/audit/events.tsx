@@ -4,7 +4,7 @@ import type { EventView, LogEventView } from '@countersign/contracts';
 import { Marked, Name, countWords, eventWords, problemWords } from '@countersign/react/parts';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
-import { LocalTime } from './local-time.js';
+import { LocalTime } from '../ui/local-time.js';
 import { listed, queryOf } from './search.js';
 import type { FoundEvents } from './use-log.js';
 

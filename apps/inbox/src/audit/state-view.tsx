@@ -4,8 +4,8 @@ import { readState } from '../api/audit.js';
 import type { RightsOfProcess, StateAt } from '@countersign/contracts';
 import { hrefs, navigate } from '../routes.js';
 import { Link } from '../ui/link.js';
+import { LocalTime } from '../ui/local-time.js';
 import { ScrollTable } from '../ui/table.js';
-import { LocalTime } from './local-time.js';
 import { listed, localOf, momentOf, queryOf } from './search.js';
 
 /** The page that shows the open calls, the grants, the policy and the rights at a moment. */

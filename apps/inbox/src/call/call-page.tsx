@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { EventView, ToolCallView } from '@countersign/contracts';
-import { durationWords, timeWords } from '@countersign/text';
+import { durationWords } from '@countersign/text';
 import {
   Arguments,
   ArgumentsChange,
@@ -21,6 +21,7 @@ import { readCallEvents } from '../api/call-events.js';
 import { client } from '../api/client.js';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
+import { LocalTime } from '../ui/local-time.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 import { ReconcileDialog } from '../unknown/reconcile-dialog.js';
 
@@ -139,7 +140,7 @@ function Timeline({ events }: { events: readonly EventView[] }): ReactNode {
           <li key={event.eventId} data-type={event.type} title={glanceOf({ revision: event.revision })}>
             <span className="timeline-words">{eventWords(event)}</span>
             <span className="timeline-meta">
-              <time dateTime={event.recordedAt}>{timeWords(event.recordedAt)}</time>
+              <LocalTime time={event.recordedAt} />
               {stepMs >= 1000 && ` · ${durationWords(stepMs)} later`} · {event.type}
             </span>
           </li>

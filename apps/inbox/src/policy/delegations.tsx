@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { timeWords } from '@countersign/text';
 import { Marked, useNow } from '@countersign/react/parts';
+import { LocalTime } from '../ui/local-time.js';
 import { ScrollTable } from '../ui/table.js';
 import type { WrittenPolicy } from './policy-content.js';
 
@@ -30,7 +30,7 @@ export function Delegations({ written: { approvers = [] } }: { written: WrittenP
             <td>
               {delegates.map((delegate, index) => (
                 <div key={index} className={isNow(delegate, nowMs) ? '' : 'cs-muted'}>
-                  <Marked text={delegate.to} /> {timesWords(delegate)}
+                  <Marked text={delegate.to} /> <Between {...delegate} />
                   {isNow(delegate, nowMs) ? ' (now)' : ''}
                 </div>
               ))}
@@ -59,9 +59,19 @@ function isNow({ from, until }: Times, nowMs: number): boolean {
   return (from === undefined || Date.parse(from) <= nowMs) && (until === undefined || nowMs < Date.parse(until));
 }
 
-function timesWords({ from, until }: Times): string {
-  return [
-    ...(from === undefined ? [] : [`from ${timeWords(from)}`]),
-    ...(until === undefined ? [] : [`until ${timeWords(until)}`]),
-  ].join(' ');
+function Between({ from, until }: Times): ReactNode {
+  return (
+    <>
+      {from !== undefined && (
+        <>
+          from <LocalTime time={from} />{' '}
+        </>
+      )}
+      {until !== undefined && (
+        <>
+          until <LocalTime time={until} />
+        </>
+      )}
+    </>
+  );
 }

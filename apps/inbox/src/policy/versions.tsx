@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { timeWords } from '@countersign/text';
 import { Marked, useLoaded } from '@countersign/react/parts';
 import { listPolicyVersions } from '../api/policy.js';
+import { LocalTime } from '../ui/local-time.js';
 import { ScrollTable } from '../ui/table.js';
 
 /** Every activation of a policy, the latest first: which rules judged a call at a time. */
@@ -14,7 +14,9 @@ export function Versions(): ReactNode {
       <ScrollTable label="Versions" columns={['In force from', 'Version', 'Activated by']} isPanel>
         {value.versions.map(({ policyVersion, activatedAt, activatedBy }) => (
           <tr key={`${activatedAt} ${policyVersion}`}>
-            <th scope="row">{timeWords(activatedAt)}</th>
+            <th scope="row">
+              <LocalTime time={activatedAt} />
+            </th>
             <td className="cs-mono">
               <Marked text={policyVersion} />
             </td>

@@ -1,7 +1,8 @@
 import type { EventView, JsonValue } from '@countersign/contracts';
 import type { EventWords, ReadMember } from '@countersign/text';
-import { eventWordsOf, printable, responderRead, timeWords, withLateness, withWhy } from '@countersign/text';
+import { eventWordsOf, printable, responderRead, withLateness, withWhy } from '@countersign/text';
 import { glanceOf } from './json-tree.js';
+import { localTimeWords } from './local-time.js';
 import { channelWords, saidWords } from './words.js';
 
 const textMax = 300;
@@ -10,7 +11,7 @@ const textMax = 300;
 const own: EventWords = {
   ToolCallRequested: (read) => `${read('agentId')} wants ${read('toolName')}`,
   ApprovalRequested: (read) =>
-    `people are asked by rule ${read('verdict', 'ruleId')}${read('expiresAt') === '' ? '' : `, until ${timeWords(read('expiresAt'))}`}`,
+    `people are asked by rule ${read('verdict', 'ruleId')}${read('expiresAt') === '' ? '' : `, until ${localTimeWords(read('expiresAt'))}`}`,
   ApprovalResponded: respondedWords,
   ExecutionSucceeded: (read) => withLateness('it ran', read),
   ExecutionFailed: (read) => withLateness('it failed', read),
