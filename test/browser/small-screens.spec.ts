@@ -1,11 +1,34 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { cleanUpAfterEach } from '../process/harness/cleanup.js';
+import { cleanUpAfterEach, temporaryFolder } from '../process/harness/cleanup.js';
 import { openInbox, openWorld, useBrowser } from './harness/inbox.js';
 
 /** 1280 × 800 at a zoom of 400 %, and a phone. */
 const zoomed = { width: 320, height: 200 };
 const phone = { width: 390, height: 844 };
+
+/** Names without a place to break, and texts that are longer than the screen. */
+const long = 'send_money_to_a_supplier_of_the_northern_branch_by_wire_transfer_without_delay';
+const policy = `
+version: 1
+approvers: [{ id: ann, groups: [ops], identities: { email: "ann.of.the.northern.branch@accounting.example.com" } }]
+rules:
+  - { id: wires, match: { tools: ['send_money*'] }, when: 'args.path.startsWith("/srv/${long}/")', then: { block: "no" } }
+  - { id: rest, then: { require: { risk: high } } }
+`;
+
+/** The parts that a person would have to scroll to the side: text that is cut, and buttons that lie outside of the screen. */
+const tooWide = (page: Page) =>
+  page.evaluate<
+    readonly string[]
+  >(`[...document.querySelectorAll('html, main, .table-scroll, button')].flatMap((element) => {
+    const { left, right } = element.getBoundingClientRect();
+    const isOut = right > innerWidth + 0.5 || left < -0.5;
+    const isCut = element.tagName !== 'BUTTON' && element.scrollWidth > element.clientWidth;
+    return isOut || isCut ? [element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 30)] : [];
+  })`);
 
 /** Whether each of these elements is on screen, by the browser's own measure. */
 const onScreen = (page: Page, selector: string) =>
@@ -74,5 +97,37 @@ describe('on a small screen', () => {
     expect(await onScreen(page, labels)).toContain(true);
     await approve.click();
     await page.getByText('Approved: 6 calls').waitFor();
+  });
+
+  it('each page is as wide as a phone, and its buttons lie inside', async () => {
+    const file = join(temporaryFolder(), 'policy.yaml');
+    writeFileSync(file, policy);
+    const world = await openWorld({ COUNTERSIGN_POLICY: file });
+    const grant = { toolName: long, match: { any: true }, expiresInMs: 3_600_000, reason: 'x'.repeat(200) };
+    await world.send('bob', 'POST', '/v1/grants', grant);
+    const call = { toolName: `${long}_now`, arguments: { path: `/srv/${long}` } };
+    const [lost] = await world.ask([call], { runId: `run-${long}` });
+    await world.ask([{ ...call, toolCallId: 'waits' }], { runId: `run-${long}` });
+    const answer = `/v1/approvals/${lost?.approval?.approvalId ?? ''}/responses`;
+    await world.send('bob', 'POST', answer, { decision: { type: 'approve' }, reason: 'y'.repeat(200) });
+    await world.send('worker', 'POST', `/v1/tool-calls/${lost?.callId ?? ''}/claim`, { resolverId: 'w', leaseMs: 1 });
+    const { page, complaints } = await openInbox(browser(), world.url, 'me', { viewport: phone, hasTouch: true });
+    await page.getByRole('link', { name: 'Unknown 1' }).waitFor();
+    const wide: Record<string, readonly string[]> = {};
+    for (const [path, words] of [
+      ['/history', `${long}_now`],
+      ['/grants', 'Revoke'],
+      ['/unknown', 'Reconcile…'],
+      [`/runs/run-${long}`, '2 calls by'],
+      ['/policy', 'ann.of.the.northern'],
+      [`/policy/${lost?.callId ?? ''}`, 'What each rule says'],
+      [`/calls/${lost?.callId ?? ''}`, 'Timeline'],
+    ] as const) {
+      await page.goto(world.url + path);
+      await page.getByText(words).first().waitFor();
+      wide[path] = await tooWide(page);
+    }
+    expect(wide).toEqual(Object.fromEntries(Object.keys(wide).map((path) => [path, []])));
+    expect(complaints).toEqual([]);
   });
 });
