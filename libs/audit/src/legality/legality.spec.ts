@@ -321,7 +321,11 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
   ],
   ['a vote for an earlier proposal', 'proposal', edited.respond('bob')],
   ['a vote by a person who was shown another proposal', 'proposal', asked.respond('alice', { shown: digest })],
-  ['an edit whose digest is another one', 'digest', asked.edit('alice', { amount: 1 }, { actionDigest: digest })],
+  [
+    'an edit whose digest is another one',
+    'digest',
+    asked.edit('alice', { amount: 1 }, { actionDigest: digestOfEdit({ amount: 2 }) }),
+  ],
   [
     'an edit that the policy blocks',
     'verdict',

@@ -49,6 +49,38 @@ export function numberOf(event: JudgedEvent, response: Response, approval: Appro
   }
 }
 
+/**
+ * The numbers that a response of version 2 may have. An edit or an answer that equals what is asked is a vote for it, and any other
+ * one is the next proposal, as an answer with hidden values always is. Both, where it cannot be read.
+ */
+export function numbersOf(
+  event: JudgedEvent,
+  response: Response,
+  { number, proposal }: ApprovalState,
+): readonly number[] {
+  const { decision } = response;
+  const next = number + 1;
+  switch (decision.type) {
+    case 'edit': {
+      const required = [
+        ...proposal.requirements.slice(0, 1),
+        ...(decision.requirement === null ? [] : [decision.requirement]),
+      ];
+      const isEqual = proposal.kind === 'run' && proposal.actionDigest === response.actionDigest;
+      return [isEqual && digestOf(required) === digestOf(proposal.requirements) ? number : next];
+    }
+    case 'answer': {
+      if (proposal.kind === 'run' || decision.salt !== undefined) return [next];
+      const output = outputOf(event, response);
+      if (output === null || proposal.output === null) return [number, next];
+      return [output === proposal.output ? number : next];
+    }
+    case 'approve':
+    case 'deny':
+      return [number];
+  }
+}
+
 /** The proposal that an edit or an answer makes. */
 export function proposalOf(event: JudgedEvent, response: Response, approval: ApprovalState): ProposalState {
   const { decision, respondedBy: proposedBy, respondedAt: proposedAt } = response;

@@ -4,7 +4,15 @@ import { digestOf, digestOfAction } from './digests.js';
 import { illegal, isOfVersion1, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
 import { compared, folded, isFoldedVoice, isSameVoice, notCounted, peopleOf } from './names.js';
-import { digestOfProposal, isProposalHidden, numberOf, proposalOf, strictest, withProposal } from './proposal.js';
+import {
+  digestOfProposal,
+  isProposalHidden,
+  numberOf,
+  numbersOf,
+  proposalOf,
+  strictest,
+  withProposal,
+} from './proposal.js';
 import type { Response } from './proposal.js';
 import { couldBeDenied, isDeniedForSure, isOneStage, isSatisfied, mayVote, openStage } from './seats.js';
 import { textDigest } from './shown-card.js';
@@ -81,12 +89,11 @@ const isInTime: Rule = ({ response: { respondedAt }, before: { proposal } }) => 
   return over === -1 ? undefined : illegal('deadline', `the deadline was over at ${String(proposal.expiresAt[over])}`);
 };
 
-const isOfCurrent: Rule = ({ response, before, vote }) => {
-  const mayPropose = response.decision.type === 'edit' || response.decision.type === 'answer';
-  const last = before.number + (mayPropose ? 1 : 0);
-  if (vote.proposal === before.number || vote.proposal === last) return undefined;
-  return illegal('proposal', `it is about proposal ${String(vote.proposal)}, and ${String(before.number)} was asked`);
-};
+/** Attack: what a person proposed in the place of the request is counted as their "yes" to the request. */
+const isOfCurrent: Rule = ({ event, response, before, vote }) =>
+  isOfVersion1(event) || numbersOf(event, response, before).includes(vote.proposal)
+    ? undefined
+    : illegal('proposal', `it is about proposal ${String(vote.proposal)}, and ${String(before.number)} was asked`);
 
 const isOfAction: Rule = ({ event, response, call, before }) => {
   const { decision, actionDigest } = response;
