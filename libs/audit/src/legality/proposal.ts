@@ -53,32 +53,28 @@ export function numberOf(event: JudgedEvent, response: Response, approval: Appro
  * The numbers that a response of version 2 may have. An edit or an answer that equals what is asked is a vote for it, and any other
  * one is the next proposal, as an answer with hidden values always is. Both, where it cannot be read.
  */
-export function numbersOf(
-  event: JudgedEvent,
-  response: Response,
-  { number, proposal }: ApprovalState,
-): readonly number[] {
+export function numbersOf(event: JudgedEvent, response: Response, approval: ApprovalState): readonly number[] {
+  const { number } = approval;
+  const { type } = response.decision;
+  const isEqual = type === 'edit' ? isEditOf(response, approval) : isAnswerOf(event, response, approval);
+  if (type === 'approve' || type === 'deny' || isEqual === true) return [number];
+  return isEqual === false ? [number + 1] : [number, number + 1];
+}
+
+/** Returns whether an edit is what is asked, with its rules. */
+function isEditOf({ decision, actionDigest }: Response, { proposal }: ApprovalState): boolean {
+  const more = decision.type === 'edit' && decision.requirement !== null ? [decision.requirement] : [];
+  const isSame = proposal.kind === 'run' && proposal.actionDigest === actionDigest;
+  return isSame && digestOf([...proposal.requirements.slice(0, 1), ...more]) === digestOf(proposal.requirements);
+}
+
+/** Returns whether an answer is what is asked. Undefined: its values are sealed. */
+function isAnswerOf(event: JudgedEvent, response: Response, { proposal }: ApprovalState): boolean | undefined {
   const { decision } = response;
-  const next = number + 1;
-  switch (decision.type) {
-    case 'edit': {
-      const required = [
-        ...proposal.requirements.slice(0, 1),
-        ...(decision.requirement === null ? [] : [decision.requirement]),
-      ];
-      const isEqual = proposal.kind === 'run' && proposal.actionDigest === response.actionDigest;
-      return [isEqual && digestOf(required) === digestOf(proposal.requirements) ? number : next];
-    }
-    case 'answer': {
-      if (proposal.kind === 'run' || decision.salt !== undefined) return [next];
-      const output = outputOf(event, response);
-      if (output === null || proposal.output === null) return [number, next];
-      return [output === proposal.output ? number : next];
-    }
-    case 'approve':
-    case 'deny':
-      return [number];
-  }
+  const hidesValues = decision.type === 'answer' && decision.salt !== undefined;
+  if (proposal.kind === 'run' || hidesValues) return false;
+  const output = outputOf(event, response);
+  return output === null || proposal.output === null ? undefined : output === proposal.output;
 }
 
 /** The proposal that an edit or an answer makes. */
