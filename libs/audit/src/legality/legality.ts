@@ -88,11 +88,12 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   };
   const unrecordedPolicies = (): readonly string[] => [...cited].filter((version) => !recorded.has(version));
   return {
-    judge: (event) => {
+    judge: (given) => {
+      const event = restores(given);
       const known = streams.get(event.stream);
       const misplaced = misplacedIn(known, event);
       const before = known?.state;
-      const { next, unproven } = judged(restores(event), known, streams);
+      const { next, unproven } = judged(event, known, streams);
       const broken = isIllegal(next) ? [next] : [];
       const after = isIllegal(next) ? undefined : steps.placed(event, before, places.placed(event, next));
       const state = after ?? before;

@@ -60,6 +60,42 @@ describe('a call that a person has stopped', () => {
     expect(findingsOf(log)).toEqual([]);
   });
 
+  describe('by a restore, which ends its right to run with a claim,', () => {
+    const begun = { resolverId: 'countersign-restore', claimedBy: 'countersign-resolver' };
+    const restored = (log: Story): Story =>
+      log.append('system-default-p1', 'LogRestored', {
+        ...{ processId: 'p1', reason: 'the disk was lost', checkpoint: null, why: 'restored', restoredAt: minute(2) },
+        ...{ from: 9, to: 4 },
+      });
+    const lost = { attempt: 1, reason: 'restored', unknownSince: minute(3) };
+    const ended = restored(stop(allowed)).claim(begun).about('ExecutionOutcomeUnknown', lost);
+
+    it('is no finding', () => {
+      expect(findingsOf(ended)).toEqual([]);
+    });
+
+    it.each([
+      ['was not restored', stop(allowed).claim(begun), 'ExecutionClaimed stop'],
+      [
+        'is claimed by another program',
+        restored(stop(allowed)).claim({ resolverId: begun.resolverId }),
+        'ExecutionClaimed stop',
+      ],
+      ['is claimed to run', restored(stop(allowed)).claim({ claimedBy: begun.claimedBy }), 'ExecutionClaimed stop'],
+      [
+        'is of after the restore',
+        restored(stop(story().policy()))
+          .request()
+          .allow({ allowedAt: minute(20) })
+          .claim({ ...begun, claimedAt: minute(21), leaseUntil: minute(22) }),
+        'ExecutionClaimed stop',
+      ],
+      ['has run', ended.report({ reportedBy: begun.claimedBy, late: 'outcome-unknown' }), 'ExecutionSucceeded stop'],
+    ])('is a finding where it %s', (_, log, finding) => {
+      expect(findingsOf(log)).toContain(finding);
+    });
+  });
+
   it('is found only in the stream of the stops', () => {
     const elsewhere = allowed.append('system-default-p1', 'StopDeclared', {
       ...{ stopId: 'stop_1', scope: everything, reason: 'why', declaredBy: 'root', declaredAt: minute(1) },

@@ -1,4 +1,4 @@
-import type { StopScope } from '@countersign/contracts';
+import type { EventData, StopScope } from '@countersign/contracts';
 import { globOf } from '../policy/globs.js';
 import type { CallState } from './call-state.js';
 import { illegal } from './judged-event.js';
@@ -30,9 +30,14 @@ const goingOn = {
   ApprovalResponded: 'respondedAt',
 } as const;
 
+/** The claims by which a restore ends the right to run. They run nothing, so no stop holds them back. */
+const restore = { resolverId: 'countersign-restore', claimedBy: 'countersign-resolver' };
+
 /** No stop holds yet. Attack: a process that does not look at the stops approves, or runs, what a person has stopped. */
 export function createStops(streams: KnownStreams): StopRecord {
   const holding = new Map<string, Holding>();
+  /** The attempts, by their stream, that a stop would have held back if a restore had not begun them. */
+  const ofRestores = new Map<string, number>();
   let isLost = false;
   const parentOf = ({ request: { parent } }: CallState): CallState | undefined => {
     const state = parent === null ? undefined : streams.get(`toolCall-${parent}`)?.state;
@@ -49,11 +54,23 @@ export function createStops(streams: KnownStreams): StopRecord {
       ({ scope, declaredAt }) =>
         isOf(scope.tenant, call.request.tenant) && isBeforeBy(graceMs, declaredAt, at) && covers(scope, call),
     );
+  /** Attack: a process that runs what is stopped claims it in the name of a restore. */
+  const runsForRestore = ({ type, stream, data }: JudgedEvent): boolean => {
+    const isReport = type === 'ExecutionSucceeded' || type === 'ExecutionFailed';
+    return isReport && ofRestores.get(stream) === (data as { readonly attempt: number | null }).attempt;
+  };
   return {
     judge: (event, before) => {
       const at = goesOnAt(event);
-      if (at === undefined || before?.kind !== 'call') return { illegal: [], unproven: [] };
-      const found = heldAt(at, before) ? [illegal('stop', 'a person had stopped calls like this one')] : [];
+      if (before?.kind !== 'call') return { illegal: [], unproven: [] };
+      if (at === undefined)
+        return { illegal: runsForRestore(event) ? [illegal('stop', ranForRestore)] : [], unproven: [] };
+      const isHeld = heldAt(at, before);
+      if (isHeld && isOfRestore(event, before)) {
+        ofRestores.set(event.stream, before.execution.attempt + 1);
+        return { illegal: [], unproven: [] };
+      }
+      const found = isHeld ? [illegal('stop', 'a person had stopped calls like this one')] : [];
       return { illegal: found, unproven: isLost ? ['leans-on-set-aside'] : [] };
     },
     take: ({ type, data }) => {
@@ -67,6 +84,15 @@ export function createStops(streams: KnownStreams): StopRecord {
       isLost ||= stream.startsWith('system-') && stream.endsWith('-stops');
     },
   };
+}
+
+const ranForRestore = 'a restore began this attempt of a stopped call, which was to run nothing';
+
+/** A claim of a call that nobody touched since a backup was restored: there it takes the right to run away. */
+function isOfRestore({ type, data, restoredAt }: JudgedEvent, { recordedAt = '' }: CallState): boolean {
+  if (type !== 'ExecutionClaimed' || restoredAt === undefined || recordedAt > restoredAt) return false;
+  const { resolverId, claimedBy } = data as EventData<'ExecutionClaimed'>;
+  return resolverId === restore.resolverId && claimedBy === restore.claimedBy;
 }
 
 interface Declared extends Holding {
