@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { findCall, isForbiddenToRun, receiptOf, UnreadableStreamError } from '@countersign/commands';
+import { findCall, isForbiddenToRun, receiptOf, stopOf, UnreadableStreamError } from '@countersign/commands';
 import type { Actor, ClaimReceipt } from '@countersign/commands';
 import type { ReceiptClaims } from '@countersign/contracts';
 import type { Receipts } from '@countersign/shell';
@@ -30,6 +30,8 @@ async function isRunning({ commands }: GatewayPorts, tenant: string, claims: Rec
   try {
     const call = await findCall(commands, tenant, sub);
     if (call === undefined || call.execution.status !== 'claimed' || call.execution.attempt !== attempt) return false;
+    await commands.stops.fresh(tenant);
+    if (stopOf(commands.stops.known(tenant), call.request) !== undefined) return false;
     const now = receiptOf({ ...call, execution: call.execution });
     return isSameClaim(now, claims) && commands.clock.now() < exp * 1000 && !isForbiddenToRun(commands, call);
   } catch (error) {

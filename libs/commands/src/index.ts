@@ -37,7 +37,7 @@ export type { RequestedToolCalls } from './request/request-tool-calls.js';
 export type { BulkResult } from './people/respond-in-bulk.js';
 export { UnreadableStreamError } from './stream/unreadable-stream.js';
 export { fileStopId } from './stops/file-stop.js';
-export { isCovered } from './stops/coverage.js';
+export { isCovered, stopOf } from './stops/coverage.js';
 export { createKnownStops } from './stops/known-stops.js';
 export type { KnownStops, KnownStopsPorts } from './stops/known-stops.js';
 export { createWriteSide, forgetStreams, learnCalls } from './write-side.js';

@@ -260,16 +260,18 @@ function textOf({ id: instance }: ApiRequest, { status, body }: Answer): string 
 
 /** The address of what was created: of one call its own, of several that of their run. */
 function locationOf(body: unknown): string | undefined {
-  const { approvalId, grantId, credentialId, calls } = body as {
+  const { approvalId, grantId, credentialId, calls, stop } = body as {
     readonly approvalId?: string;
     readonly credentialId?: string;
     readonly grantId?: string;
+    readonly stop?: { readonly stopId: string };
     readonly calls?: readonly { readonly callId: string; readonly runId: string }[];
   };
   const [call, ...others] = calls ?? [];
   if (call !== undefined)
     return others.length === 0 ? `/v1/tool-calls/${call.callId}` : `/v1/runs/${encodeURIComponent(call.runId)}`;
   if (approvalId !== undefined) return `/v1/approvals/${approvalId}`;
+  if (stop !== undefined) return `/v1/stops/${stop.stopId}`;
   if (credentialId !== undefined) return `/v1/me/passkeys/${credentialId}`;
   return grantId === undefined ? undefined : `/v1/grants/${grantId}`;
 }

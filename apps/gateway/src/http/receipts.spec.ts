@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createWriteSide, findCall, fireDue, forgetStreams, receiptOf } from '@countersign/commands';
-import type { ApprovalView, ClaimView, JsonObject, LogEvent, ReceiptClaims } from '@countersign/contracts';
+import type { ApprovalView, ClaimView, JsonObject, LogEvent, ReceiptClaims, StopEffect } from '@countersign/contracts';
 import { canonicalJson, isReadable } from '@countersign/contracts';
 import { createReceiptKeys, createReceipts } from '@countersign/shell';
 import { createApi } from '../testing/api.js';
@@ -264,6 +264,22 @@ describe('an introspection', () => {
     const body = { attempt: 1, status: 'succeeded', output: 1 };
     await api.send('POST', `/v1/tool-calls/${callId}/outcome`, { as: 'worker', body });
     expect(await ask(receipt)).toEqual(inactive);
+  });
+
+  it('is inactive while a stop covers the call', async () => {
+    const { callId } = await request({ needsApproval: false });
+    const { receipt } = await claim(callId);
+    const stop = async (toolName: string): Promise<string> => {
+      const body = { toolName, reason: 'it pays twice' };
+      return (await api.send<StopEffect>('POST', '/v1/stops', { as: 'stopper', body })).body.stop.stopId;
+    };
+    const [other, own] = await Promise.all([stop('refund'), stop('p*')]);
+    expect(await ask(receipt)).toEqual(inactive);
+    const lift = (stopId: string) =>
+      api.send('POST', `/v1/stops/${stopId}/lift`, { as: 'admin', body: { reason: 'it is mended' } });
+    await lift(own);
+    expect(await ask(receipt)).toMatchObject({ active: true, sub: callId });
+    await lift(other);
   });
 
   it('is inactive after the lease of the receipt, even while a renewed one is active', async () => {
