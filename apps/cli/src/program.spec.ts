@@ -713,6 +713,34 @@ describe('status', () => {
     expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ configurationNote: note });
   });
 
+  it('names the stops that are in force, who declared them and why', async () => {
+    const note = 'stop_1 stops all calls';
+    const stop = {
+      ...{ stopId: 'stop_1', scope: { tenant: null, agentId: null, toolName: 'pay*' }, reason: 'it pays twice' },
+      ...{
+        declaredBy: 'ann',
+        declaredAt: '2026-11-29T10:00:00.000Z',
+        liftedBy: null,
+        liftedAt: null,
+        liftReason: null,
+      },
+    };
+    const lifted = { ...stop, stopId: 'stop_2', liftedBy: 'bob', liftedAt: stop.declaredAt, liftReason: 'mended' };
+    const ready = { status: 200, body: { status: 'ready', checks: { stops: { status: 'ok', note } } } };
+    const told =
+      (answer: { status: number; body: unknown }) =>
+      ({ path }: { path: string }) =>
+        path === '/readyz' ? ready : path === '/v1/stops' ? answer : undefined;
+    server.intercept = told({ status: 200, body: { stops: [stop, lifted] } });
+    const { code, out } = await run(['status']);
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('tools pay*') });
+    expect(out).toMatch(/stop_1 {3}in force[^]*ann, [^]*: it pays twice/);
+    expect(out).not.toContain('stop_2');
+    expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ stops: [stop], stopsNote: note });
+    server.intercept = told(problem(403, 'forbidden', 'no'));
+    expect((await run(['status'])).out).toContain(`  stopped   ${note}\n`);
+  });
+
   it('says which Node to update to where the server has one with known flaws', async () => {
     server.node = { version: '26.10.0', safe: false, update: '26.12.1' };
     expect(await run(['status'])).toMatchObject({

@@ -23,6 +23,7 @@ import type { PasskeysOfPeople } from './passkeys.js';
 import { createPolicyReads } from './policies.js';
 import type { PolicyReads } from './policies.js';
 import type { GatewayPorts } from './ports.js';
+import { createStopsCheck } from './stops-check.js';
 import { createStops } from './stops.js';
 import type { Stops } from './stops.js';
 import { createToolCalls } from './tool-calls.js';
@@ -88,6 +89,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
       projectionCheck(ports),
       createUnreadableCheck(unreadableIn(ports), ports.readModel.turnsHeld),
       withoutApprovers.check,
+      createStopsCheck(ports.commands),
       ...(ports.checks ?? []),
     ],
     metricsText: () => ports.metrics.registry.metrics(),

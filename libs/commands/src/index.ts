@@ -38,6 +38,7 @@ export type { BulkResult } from './people/respond-in-bulk.js';
 export { UnreadableStreamError } from './stream/unreadable-stream.js';
 export { fileStopId } from './stops/file-stop.js';
 export { isCovered, stopOf } from './stops/coverage.js';
+export { stoppedCallsWords } from './stops/stopped.js';
 export { createKnownStops } from './stops/known-stops.js';
 export type { KnownStops, KnownStopsPorts } from './stops/known-stops.js';
 export { createWriteSide, forgetStreams, learnCalls } from './write-side.js';

@@ -1,3 +1,4 @@
+import type { StopsView, StopView } from '@countersign/contracts';
 import { ageWords, printable } from '@countersign/text';
 import { CliError, localError } from '../cli-error.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
@@ -5,6 +6,7 @@ import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
 import type { Line } from '../view/line.js';
+import { stopLines } from '../view/stop-lines.js';
 import { approvalPages } from './list.js';
 
 const countedMax = 10_000;
@@ -31,6 +33,10 @@ interface Status {
   readonly configurationNote: string | null;
   /** What the log has lost, until a person says that they know. Null: nothing, or the server does not tell. */
   readonly logEndNote: string | null;
+  /** The stops of the operator that are in force, as `/readyz` tells them. Null: none, or the server does not tell. */
+  readonly stopsNote: string | null;
+  /** The stops in force that concern the tenant. Null: the token may not see them, or the server knows none. */
+  readonly stops: readonly StopView[] | null;
   /** The streams with an event that the server cannot read. Null: the server does not tell. */
   readonly unreadableStreams: number | null;
   /** The pending approvals for which too few approvers are left. Null: the server does not tell. */
@@ -67,14 +73,15 @@ export async function status(invocation: Invocation): Promise<ExitCode> {
   ]);
   const measured = readiness.ready ? await readMetrics(client) : nothingMeasured;
   const pending = readiness.ready ? await readPending(client) : { ...nothingSeen, signedIn: true };
-  const found: Status = { url: client.url, ...readiness, version, ...health, ...measured, ...pending };
+  const stops = readiness.ready && pending.signedIn ? await readStops(client) : null;
+  const found: Status = { url: client.url, ...readiness, version, ...health, ...measured, stops, ...pending };
   invocation.printJson(found);
-  invocation.print(...statusLines(found, client.serverNow()));
+  invocation.print(...statusLines(found, client.serverNow(), invocation.columns));
   if (!found.ready) return exitCodes.notReady;
   return found.signedIn ? exitCodes.ok : exitCodes.forbidden;
 }
 
-type Readiness = Pick<Status, 'ready' | 'notReady' | 'channelsNote' | 'configurationNote' | 'logEndNote'>;
+type Readiness = Pick<Status, 'ready' | 'notReady' | 'channelsNote' | 'configurationNote' | 'logEndNote' | 'stopsNote'>;
 
 async function readReadiness(client: LedgerClient): Promise<Readiness> {
   const answer = await client.look('/readyz');
@@ -83,6 +90,7 @@ async function readReadiness(client: LedgerClient): Promise<Readiness> {
     channelsNote: noteIn(checks['channels']),
     configurationNote: noteIn(checks['configuration']),
     logEndNote: noteIn(checks['log-end']),
+    stopsNote: noteIn(checks['stops']),
   };
   if (answer.ok) return { ready: true, notReady: [], ...noted };
   // A proxy in front of a stopped server also returns 503, which is "not ready". Only a 404 means a different kind of
@@ -169,6 +177,24 @@ async function readMetrics(client: LedgerClient): Promise<Measured> {
   };
 }
 
+/** Also of a server that knows no stops. */
+async function readStops(client: LedgerClient): Promise<Status['stops']> {
+  try {
+    const { stops } = await client.get<StopsView>('/v1/stops');
+    return stops.filter(({ liftedAt }) => liftedAt === null);
+  } catch (error) {
+    if (error instanceof CliError && error.exitCode !== exitCodes.unreachable) return null;
+    throw error;
+  }
+}
+
+/** Each stop with who declared it and why; for a token that may not see them, what `/readyz` tells. */
+function linesOfStops({ stops, stopsNote }: Pick<Status, 'stops' | 'stopsNote'>, columns: number): Line[] {
+  if (stops === null) return noteLines('stopped', stopsNote);
+  if (stops.length === 0) return [];
+  return [{ text: '  stopped', tone: 'red' }, ...stops.flatMap((one) => stopLines(one, columns))];
+}
+
 function buildLines(build: Status['build']): Line[] {
   if (build === null) return [];
   const commit = build.commit === null ? '' : ` (commit ${printable(build.commit)})`;
@@ -238,7 +264,7 @@ async function readPending(client: LedgerClient): Promise<Pending> {
   return { signedIn: true, pending, pendingIsExact: !hasMore, oldestRequestedAt, oldestAgeMs };
 }
 
-function statusLines(found: Status, nowMs: number): Line[] {
+function statusLines(found: Status, nowMs: number, columns: number): Line[] {
   const waits = found.notReady.length === 0 ? '' : `: waits for ${printable(found.notReady.join(', '))}`;
   return [
     { text: `Countersign at ${found.url}`, tone: 'bold' },
@@ -247,6 +273,7 @@ function statusLines(found: Status, nowMs: number): Line[] {
     { text: `  API       ${printable(found.version ?? 'unknown')}` },
     ...nodeLines(found.node),
     { text: `  pending   ${pendingWords(found, nowMs)}` },
+    ...linesOfStops(found, columns),
     ...approverLines(found.approvalsWithoutApprovers),
     ...unreadableLines(found.unreadableStreams),
     ...noteLines('files', found.configurationNote),

@@ -28,11 +28,12 @@ export function stoppedRefusal({ stopId, scope, reason, declaredBy, declaredAt }
     stopId === fileStopId
       ? 'the operator removes the file STOP from the data folder'
       : `an admin lifts the stop: countersign resume ${stopId}`;
-  const detail = `${declaredBy} stopped ${wordsOf(scope)} at ${declaredAt}: ${reason}. Wait until ${remedy}`;
+  const detail = `${declaredBy} stopped ${stoppedCallsWords(scope)} at ${declaredAt}: ${reason}. Wait until ${remedy}`;
   return { code: 'stopped', detail, extra: { stop: { stopId, scope, reason, declaredBy, declaredAt } } };
 }
 
-function wordsOf({ agentId, toolName }: Stop['scope']): string {
+/** The calls that a stop covers, in words. Their tenant is the reader's own, or is not named. */
+export function stoppedCallsWords({ agentId, toolName }: Pick<Stop['scope'], 'agentId' | 'toolName'>): string {
   const parts = [
     ...(toolName === null ? [] : [`of the tool "${toolName}"`]),
     ...(agentId === null ? [] : [`of the agent "${agentId}"`]),
