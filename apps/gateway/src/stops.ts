@@ -2,6 +2,7 @@ import { declareStop, isCovered, liftStop, noSuchStop } from '@countersign/comma
 import type { Actor } from '@countersign/commands';
 import type {
   DeclareStopBody,
+  HeldCalls,
   LiftStopBody,
   StopEffect,
   StoppedCall,
@@ -9,8 +10,10 @@ import type {
   StopView,
   ToolCallState,
 } from '@countersign/contracts';
+import { operatorTenant } from '@countersign/contracts';
 import type { Stop } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
+import { reachedWithin } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import { conclude } from './conclude.js';
@@ -58,8 +61,8 @@ export function createStops(ports: GatewayPorts): Stops {
     lift: async ({ actor, commandId }, stopId, { reason }) => {
       const stop = await find(actor.tenant, stopId);
       if (stop === undefined) return refused(noSuchStop(stopId).refusal);
-      const callIds = callsOf(ports, actor.tenant, stop, ['allowed', 'approved']).map(({ callId }) => callId);
-      const outcome = await liftStop(commands, actor, { stopId, reason, callIds }, commandId);
+      const held = await heldBy(ports, actor.tenant, stop);
+      const outcome = await liftStop(commands, actor, { stopId, reason, ...held }, commandId);
       return conclude(ports, 'LiftStop', outcome, (lifted) => effect(actor.tenant, lifted));
     },
   };
@@ -72,6 +75,27 @@ function effectOf(ports: GatewayPorts, tenant: string, stop: Stop): StopEffect {
     held: callsOf(ports, tenant, stop, ['allowed', 'approved']),
     waiting: callsOf(ports, tenant, stop, ['awaiting_approval']).length,
   };
+}
+
+/** How long the read model may take to have what was recorded before a stop is lifted. */
+const behindMsMax = 2000;
+
+/** The calls that may run once a stop is lifted, of every tenant that it covers. Nothing else tells a resolver of them. */
+async function heldBy(ports: GatewayPorts, own: string, stop: Stop) {
+  const { readModel, store, clock } = ports;
+  await reachedWithin(readModel, clock, await store.head(), behindMsMax);
+  const of = (tenant: string): string[] =>
+    callsOf(ports, tenant, stop, ['allowed', 'approved']).map(({ callId }) => callId);
+  const callIds = of(own);
+  const otherTenants: HeldCalls[] = [];
+  let left = callsMax - callIds.length;
+  for (const tenant of own === operatorTenant ? readModel.tenants() : []) {
+    if (tenant === own || left === 0) continue;
+    const ofTenant = of(tenant).slice(0, left);
+    left -= ofTenant.length;
+    if (ofTenant.length > 0) otherTenants.push({ tenant, callIds: ofTenant });
+  }
+  return { callIds, otherTenants };
 }
 
 /** The calls of the tenant in these states that a stop covers, as the read model shows them, the newest first. */

@@ -104,6 +104,34 @@ describe('the resolver', () => {
       ]);
     });
 
+    it.each([
+      ['its own tenant', 'default', (callIds: string[]) => ({ callIds })],
+      ['another tenant', 'acme', (callIds: string[]) => ({ callIds: [], otherTenants: [{ tenant: 'acme', callIds }] })],
+    ])('the calls of %s that a lifted stop held back', async (_, tenant, held) => {
+      const { resolver, ran, add, clock } = open({ tool: { tenant } });
+      const callIds = [add({ tenant }), add({ tenant })];
+      await resolver.handle(event('StopLifted', null, held(callIds)));
+      await clock.advanceAsync(0);
+      expect(ran()).toEqual(callIds);
+    });
+
+    it.each([
+      ['a lifted stop', (callId: string) => event('StopLifted', null, { callIds: [callId] })],
+      ['an approval', approved],
+    ])('a call of %s, although this process knew of no end of the stop yet', async (_, of) => {
+      const { resolver, executions, ran, add, clock } = open();
+      const callId = add();
+      executions.stopped.add(callId);
+      const handling = resolver.handle(of(callId));
+      await clock.advanceAsync(999);
+      expect(ran()).toEqual([]);
+      executions.stopped.clear();
+      await clock.advanceAsync(1);
+      await handling;
+      await clock.advanceAsync(0);
+      expect(ran()).toEqual([callId]);
+    });
+
     it('after the claim was answered, and never before', async () => {
       const { resolver, executions, ran, add, clock } = open();
       const callId = add();

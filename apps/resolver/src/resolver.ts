@@ -1,5 +1,5 @@
 import { UnreadableStreamError } from '@countersign/commands';
-import type { EventType, LogEventView } from '@countersign/contracts';
+import type { EventType, HeldCalls, LogEventView } from '@countersign/contracts';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { SubscribeOptions } from '@countersign/message-bus';
 import { sleep } from '@countersign/runtime';
@@ -117,9 +117,14 @@ class CallResolver implements Resolver {
     const call = await this.#find(tenant, callId, signal);
     this.#tellForgery(event, call);
     if (call === undefined) return;
-    if ((await this.#resolve({ tenant, callId, call }, signal)) !== 'batch-incomplete') {
-      await this.#resolveSiblings(tenant, call, signal);
+    const found = { tenant, callId, call };
+    let result = await this.#resolve(found, signal);
+    if (result === 'stopped') {
+      // This process may not know yet that the stop was lifted, and no other event tells of the call.
+      await sleep(this.#options.clock, knownWithinMs, signal);
+      result = await this.#resolve(found, signal);
     }
+    if (result !== 'batch-incomplete') await this.#resolveSiblings(tenant, call, signal);
   };
 
   readonly status = (): { running: number; waiting: number } => {
@@ -150,12 +155,26 @@ class CallResolver implements Resolver {
 
   /** The calls that a stop held back: their own events had no effect while it was in force. */
   async #release({ tenant, data }: LogEventView, signal: AbortSignal): Promise<void> {
-    const callIds = (data?.['callIds'] ?? []) as readonly string[];
-    if (!this.#serves(tenant)) return;
-    for (const callId of callIds) {
-      const call = await this.#find(tenant, callId, signal);
-      if (call !== undefined) await this.#resolve({ tenant, callId, call }, signal);
+    const { callIds = [], otherTenants = [] } = (data ?? {}) as Partial<Pick<HeldCalls, 'callIds'> & Others>;
+    const held = [{ tenant, callIds }, ...otherTenants]
+      .filter((of) => this.#serves(of.tenant))
+      .flatMap((of) => of.callIds.map((callId) => ({ tenant: of.tenant, callId })));
+    const early = await this.#resolveEach(held, signal);
+    if (early.length === 0) return;
+    // Another stop holds them, or this process does not know yet that this one was lifted.
+    await sleep(this.#options.clock, knownWithinMs, signal);
+    await this.#resolveEach(early, signal);
+  }
+
+  /** Returns the calls that a stop holds back. */
+  async #resolveEach(calls: readonly HeldCall[], signal: AbortSignal): Promise<readonly HeldCall[]> {
+    const stopped: HeldCall[] = [];
+    for (const held of calls) {
+      const call = await this.#find(held.tenant, held.callId, signal);
+      if (call === undefined) continue;
+      if ((await this.#resolve({ ...held, call }, signal)) === 'stopped') stopped.push(held);
     }
+    return stopped;
   }
 
   #serves(tenant: string): boolean {
@@ -216,9 +235,19 @@ function parked(error: unknown): never {
     : error;
 }
 
-interface FoundCall {
+/** Within this time each process knows that a stop was lifted. */
+const knownWithinMs = 1000;
+
+interface Others {
+  readonly otherTenants: readonly HeldCalls[];
+}
+
+interface HeldCall {
   readonly tenant: string;
   readonly callId: string;
+}
+
+interface FoundCall extends HeldCall {
   readonly call: ExecutableCall;
 }
 

@@ -29,10 +29,15 @@ export const stopLiftedSchema = z.strictObject({
   reason: z.string(),
   /** The approved and allowed calls that nobody had claimed, which may run now; at most 10,000. */
   callIds: z.array(z.string()),
+  /** The same of each other tenant that the stop covered; 10,000 with those of `callIds`. Absent: there are none. */
+  otherTenants: z.array(z.strictObject({ tenant: z.string(), callIds: z.array(z.string()) })).exactOptional(),
   liftedBy: z.string(),
   liftedAt: timeSchema,
   ...proofShape,
 });
+
+/** Calls of one tenant that a stop held back. */
+export type HeldCalls = NonNullable<z.infer<typeof stopLiftedSchema>['otherTenants']>[number];
 
 /** The events of the stream `system-<tenant>-stops`. */
 export const stopEventSchemas = { StopDeclared: stopDeclaredSchema, StopLifted: stopLiftedSchema } as const;

@@ -4,7 +4,7 @@ import { stopScopeSchema } from './stop-events.js';
 
 export { deriveStopId } from './ids.js';
 export { operatorTenant, stopStream } from './stop-events.js';
-export type { StopEvent, StopScope } from './stop-events.js';
+export type { HeldCalls, StopEvent, StopScope } from './stop-events.js';
 
 const globSchema = z
   .string()

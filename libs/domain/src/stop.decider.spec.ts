@@ -35,6 +35,15 @@ describe('a stop', () => {
     expect(stopDecider.decide(lift, after())).toMatchObject({ refusal: { code: 'not-requested' } });
   });
 
+  it('tells of the calls of other tenants when it is lifted, where there are any', () => {
+    const otherTenants = [{ tenant: 'acme', callIds: ['tc_2'] }];
+    const lifted = (command: LiftStop) => stopDecider.decide(command, after(declare));
+    expect(lifted({ ...lift, otherTenants })).toMatchObject({
+      events: [{ data: { callIds: ['tc_1'], otherTenants } }],
+    });
+    expect(lifted({ ...lift, otherTenants: [] })).toEqual(lifted(lift));
+  });
+
   it('stays in force while another one is lifted', () => {
     expect(inForce(after(declare, { ...declare, stopId: 'stop_2' }, lift))).toEqual(['stop_2']);
   });

@@ -1,4 +1,4 @@
-import type { StopEvent, StopScope } from '@countersign/contracts';
+import type { HeldCalls, StopEvent, StopScope } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
 import type { Decider, RuleResult } from './decider.js';
 import { toStored } from './time.js';
@@ -38,6 +38,8 @@ export interface LiftStop {
   readonly liftedBy: string;
   /** The calls that the stop held back and that may run now. */
   readonly callIds: readonly string[];
+  /** Those of other tenants. */
+  readonly otherTenants?: readonly HeldCalls[];
 }
 
 export type StopCommand = DeclareStop | LiftStop;
@@ -61,10 +63,14 @@ function decide(command: StopCommand, { stops }: Stops): RuleResult<StopEvent> {
   }
   if (known === undefined) return refused('not-requested', 'No such stop is recorded.');
   if (!isInForce(known)) return accepted();
-  const { liftedBy, callIds } = command;
+  const { liftedBy, callIds, otherTenants = [] } = command;
   return accepted({
     type: 'StopLifted',
-    data: { stopId, reason, callIds: [...callIds], liftedBy, liftedAt: toStored(at) },
+    data: {
+      ...{ stopId, reason, callIds: [...callIds] },
+      ...(otherTenants.length > 0 && { otherTenants: [...otherTenants] }),
+      ...{ liftedBy, liftedAt: toStored(at) },
+    },
   });
 }
 

@@ -272,6 +272,8 @@ export interface ReadModel {
   readonly stats: () => ReadModelStats;
   /** The tenants that have pending approvals. */
   readonly tenantsAsked: () => readonly string[];
+  /** The tenants that have calls. */
+  readonly tenants: () => readonly string[];
   /** How many pending approvals of all tenants were requested at or before a time, epoch milliseconds. */
   readonly pendingSince: (atMs: number) => number;
   readonly places: PlaceReads;

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { StopEffect } from '@countersign/contracts';
+import { readable } from '@countersign/event-store/testing';
+import { stopStream } from '@countersign/contracts';
+import type { StopEffect, ToolCallView } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
@@ -36,4 +38,30 @@ it('names the stops of the operator in /readyz, without who declared them and wh
   expect(JSON.stringify(await note())).not.toMatch(new RegExp(`${reason}|stopper|${foreign}`));
   await Promise.all([lift(own), lift(foreign, 'other')]);
   expect(await note()).toEqual({ status: 'ok' });
+});
+
+it('names the calls of every tenant that may run once the operator lifts it, and of no tenant that it does not cover', async () => {
+  const request = async (as: string, call: Record<string, string | boolean> = {}): Promise<string> => {
+    const calls = [{ toolCallId: 'waits', toolName: 'pay', arguments: {}, ...call }];
+    const { body } = await api.send<{ calls: readonly ToolCallView[] }>('POST', '/v1/tool-calls', {
+      as,
+      body: { runId: `held-${String(call['toolCallId'])}`, calls },
+    });
+    return body.calls[0]?.callId ?? '';
+  };
+  const [own, foreign] = await Promise.all([request('agent'), request('other')]);
+  await request('other', { toolCallId: 'asks', needsApproval: true });
+  const liftedBy = async (stopId: string) => {
+    expect((await lift(stopId)).status).toBe(200);
+    const events = await world.store.readStream(stopStream('default'));
+    return readable(events)
+      .map(({ data }) => data as Record<string, unknown>)
+      .findLast((data) => data['stopId'] === stopId);
+  };
+  const otherTenants = [{ tenant: 'other', callIds: [foreign] }];
+  const [all, ofOne] = await Promise.all([stop(), stop({ tenant: 'other' })]);
+  expect(await liftedBy(ofOne)).toMatchObject({ callIds: [], otherTenants });
+  expect(await liftedBy(all)).toMatchObject({ callIds: [own], otherTenants });
+  const ofTool = await stop({ toolName: 'refund' });
+  expect(await liftedBy(ofTool)).not.toHaveProperty('otherTenants');
 });

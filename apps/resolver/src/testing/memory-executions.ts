@@ -26,6 +26,8 @@ export interface MemoryExecutions extends Executions {
   /** Adds a call; returns its id. */
   readonly add: (call: MemoryCall, state?: 'pending' | 'claimable') => string;
   readonly approve: (callId: string) => void;
+  /** The calls that a stop holds back. */
+  readonly stopped: Set<string>;
   /** Acts like the deadlines: an overdue claim becomes claimable again (idempotent) or unknown. */
   readonly lapse: (callId: string) => void;
   readonly stateOf: (callId: string) => Recorded['state'];
@@ -68,8 +70,10 @@ export function createMemoryExecutions(clock: Clock): MemoryExecutions {
     const open = recorded?.state === 'claimed' || recorded?.state === 'unknown';
     return open && recorded.attempt === attempt ? recorded : undefined;
   };
+  const stopped = new Set<string>();
   const ledger: MemoryExecutions = {
     asked,
+    stopped,
     onAsked: () => undefined,
     onAnswered: () => undefined,
     tamper: (claim) => claim,
@@ -93,6 +97,7 @@ export function createMemoryExecutions(clock: Clock): MemoryExecutions {
       ask('claim', callId, (): ClaimAnswer => {
         const recorded = of(tenant, callId);
         if (recorded === undefined) return refuse('not-approved');
+        if (stopped.has(callId)) return refuse('stopped');
         if (recorded.commandId !== commandId || recorded.state !== 'claimed') {
           if (recorded.state === 'claimed') return refuse('already-claimed');
           if (recorded.state !== 'claimable') return refuse('not-approved');

@@ -1,5 +1,5 @@
 import { deriveStopId, operatorTenant, stopStream } from '@countersign/contracts';
-import type { StopScope } from '@countersign/contracts';
+import type { HeldCalls, StopScope } from '@countersign/contracts';
 import { stopDecider } from '@countersign/domain';
 import type { Stop, StopCommand } from '@countersign/domain';
 import { sleep } from '@countersign/runtime';
@@ -46,19 +46,21 @@ export interface StopToLift {
   readonly stopId: string;
   readonly reason: string;
   readonly callIds: readonly string[];
+  /** Those of other tenants, where the operator's stop covered them. */
+  readonly otherTenants?: readonly HeldCalls[] | undefined;
 }
 
 /** Lifts a stop of the actor's tenant. */
 export function liftStop(
   ports: CommandPorts,
   actor: Actor,
-  { stopId, reason, callIds }: StopToLift,
+  { stopId, reason, callIds, otherTenants = [] }: StopToLift,
   commandId: string,
 ): Promise<Result<Stop>> {
   const liftedBy = actor.principal;
   const at = ports.clock.now();
   return handle(ports, actor, commandId, stopId, {
-    ...{ type: 'LiftStop', at, stopId, reason, liftedBy, callIds },
+    ...{ type: 'LiftStop', at, stopId, reason, liftedBy, callIds, otherTenants },
   });
 }
 

@@ -50,6 +50,7 @@ export interface Engine extends Pick<
   | 'nextDueAt'
   | 'stats'
   | 'tenantsAsked'
+  | 'tenants'
   | 'pendingSince'
   | 'places'
   | 'blocks'
@@ -159,7 +160,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
           oldestPendingAt: oldestPendingAt(prepare),
         };
       }),
-    tenantsAsked: () => fromFile(() => tenantsAsked(prepare)),
+    ...tenantReads(prepare, fromFile),
     places: { before: places.before, upTo: places.upTo },
     blocks: { next: blocks.next },
     pendingSince: (atMs) =>
@@ -186,6 +187,13 @@ function otherReads(
     turnsHeld: () => fromFile(() => turnsHeld(prepare)),
     isListedBy: (row) => fromFile(() => isListedBy(prepare, row)),
     callsBetween: (...between) => fromFile(() => callsBetween(prepare, ...between)),
+  };
+}
+
+function tenantReads(prepare: Prepare, fromFile: <T>(read: () => T) => T): Pick<Engine, 'tenantsAsked' | 'tenants'> {
+  return {
+    tenantsAsked: () => fromFile(() => tenantsAsked(prepare)),
+    tenants: () => fromFile(() => tenantsOfCalls(prepare)),
   };
 }
 
@@ -217,6 +225,16 @@ function tenantsAsked(prepare: Prepare): readonly string[] {
   return prepare(tenants)
     .all()
     .map(({ tenant }) => String(tenant));
+}
+
+/** Steps along the index, once per tenant. */
+function tenantsOfCalls(prepare: Prepare): readonly string[] {
+  const next = prepare('SELECT tenant FROM calls INDEXED BY calls_by_state WHERE tenant > ? ORDER BY tenant LIMIT 1');
+  const tenants: string[] = [];
+  for (let found = next.get(''); found !== undefined; found = next.get(tenants.at(-1) ?? '')) {
+    tenants.push(String(found['tenant']));
+  }
+  return tenants;
 }
 
 /** When the oldest pending approval was requested. It steps along the index, once per tenant. */

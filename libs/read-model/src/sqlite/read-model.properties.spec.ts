@@ -153,6 +153,7 @@ function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
     .flatMap((call) => call.approvals.map((approval) => ({ call, approval })))
     .filter(({ approval }) => approval.resolution.status === 'pending')
     .sort((one, other) => seqOf(one) - seqOf(other));
+  expect(model.tenants()).toEqual([...new Set(rows.map(({ request }) => request.tenant))].sort());
   expect(model.stats()).toMatchObject({
     calls: rows.length,
     approvals: rows.flatMap(({ approvals }) => approvals).length,

@@ -130,6 +130,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     turnsHeld: () => engine.turnsHeld(),
     stats: () => engine.stats(),
     tenantsAsked: () => engine.tenantsAsked(),
+    tenants: () => engine.tenants(),
     pendingSince: (atMs) => engine.pendingSince(atMs),
     places: {
       before: (time) => engine.places.before(time),
