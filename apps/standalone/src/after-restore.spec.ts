@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { claim, createGrant, requestToolCalls, respond } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
@@ -60,6 +60,19 @@ it('begins with LogRestored, and nothing that was permitted before runs without 
   // Asked again, people decide again.
   expect(await approve('approved', 2)).toMatchObject({ status: 'done' });
   expect(await claimOf('approved')).toMatchObject({ status: 'done' });
+});
+
+it('asks people again under a stop too', async () => {
+  await request('allowed');
+  await request('approved', { needsApproval: true });
+  await approve('approved');
+  const stop = join(folder(), 'STOP');
+  writeFileSync(stop, 'a stop of after the backup is lost');
+  await restore();
+  expect(statesOf('allowed', 'approved')).toEqual(['awaiting_approval', 'awaiting_approval']);
+  expect(await approve('approved', 2)).toMatchObject({ refusal: { code: 'stopped' } });
+  rmSync(stop);
+  expect(await approve('approved', 2)).toMatchObject({ status: 'done' });
 });
 
 /** Requests the calls of one step. */

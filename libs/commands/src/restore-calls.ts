@@ -33,11 +33,13 @@ const service = (tenant: string, principal: string): Actor => ({
  * A call with a later event was handled before, and a pending approval stays as it is.
  */
 export async function restoreCall(
-  ports: CommandPorts,
+  given: CommandPorts,
   tenant: string,
   callId: string,
   restored: RestoredLog,
 ): Promise<void> {
+  // All this only restricts, so a stop holds back none of it: else a call would be claimable when the stop is lifted, or nobody be asked.
+  const ports = { ...given, stops: { ...given.stops, fresh: () => [], known: () => [] } };
   const { state, position } = await ports.handler.load(toolCallStream(callId));
   const call = callOf(state, tenant);
   if (call === undefined) return;
@@ -106,9 +108,7 @@ async function lapse(ports: CommandPorts, call: ToolCall): Promise<boolean> {
 async function claimAndLose(ports: CommandPorts, { request }: ToolCall, restored: RestoredLog): Promise<void> {
   const { tenant, callId } = request;
   const resolver = service(tenant, serviceResolver);
-  // The claim runs nothing, so a stop does not refuse it: else the call could be claimed when the stop is lifted.
-  const stops: CommandPorts['stops'] = { ...ports.stops, fresh: () => [], known: () => [] };
-  const claimed = await claim({ ...ports, stops }, resolver, callId, { resolverId: restoring }, ports.ids.uuid());
+  const claimed = await claim(ports, resolver, callId, { resolverId: restoring }, ports.ids.uuid());
   if (claimed.status === 'done') await loseOutcome(ports, { request }, claimed.value.attempt, restored);
 }
 
