@@ -79,7 +79,7 @@ test('a backup while the server writes: killed in the middle, incremental, resto
   // The disk keeps nothing but what a checkpoint and the noted position say.
   const drill = await cli(installed, 'restore', backups, '--drill', '--lost', dataFolder);
   expect(drill).toMatchObject({ end: second.position, known: second.position + lost, restored: null });
-  expect(drill).toMatchObject({ open: { claimed: [claimedId], pending: [pendingId] } });
+  expect(drill).toMatchObject({ stops: [], open: { claimed: [claimedId], pending: [pendingId] } });
   const restored = join(folder, 'restored');
   const to = ['--to', restored, '--keys', keys, '--lost', dataFolder, '--reason', 'the disk was lost'];
   await cli(installed, 'restore', backups, ...to);

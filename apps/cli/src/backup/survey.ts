@@ -11,6 +11,8 @@ export interface Survey {
   /** The ids of the keys that its sensitive values need. */
   readonly keys: ReadonlySet<string>;
   readonly open: OpenWork;
+  /** The ids of the stops that are in force. */
+  readonly stops: readonly string[];
 }
 
 /** The ids of the calls and grants with a right that a restore takes from them. */
@@ -38,6 +40,7 @@ export async function survey(
   const keys = new Set<string>();
   const calls = new Map<string, Standing>();
   const grants = new Set<string>();
+  const stops = new Set<string>();
   for await (const { stored, damage: found, done } of events) {
     if (!onEvent(done)) return undefined;
     damage.push(...found.slice(0, damageMax - damage.length).map(({ detail }) => detail));
@@ -47,11 +50,12 @@ export async function survey(
     const key = keyOf(stored);
     if (key !== undefined) keys.add(key);
     follow(stored, calls, grants);
+    followStops(stored, stops);
   }
   const of = (standing: Standing): readonly string[] =>
     [...calls].flatMap(([callId, one]) => (one === standing ? [callId] : []));
   const open = { claimed: of('claimed'), permitted: of('permitted'), pending: of('pending'), grants: [...grants] };
-  return { tenants, damage, keys, open };
+  return { tenants, damage, keys, open, stops: [...stops] };
 }
 
 function keyOf({ metadata }: StoredEvent): string | undefined {
@@ -70,6 +74,13 @@ function follow({ stream, type, data }: StoredEvent, calls: Map<string, Standing
   const next = standingAfter(type, data);
   if (next === 'ended') calls.delete(callId);
   else if (next !== undefined) calls.set(callId, next);
+}
+
+function followStops({ type, data }: StoredEvent, stops: Set<string>): void {
+  if (type !== 'StopDeclared' && type !== 'StopLifted') return;
+  const { stopId } = data as { readonly stopId: string };
+  if (type === 'StopDeclared') stops.add(stopId);
+  else stops.delete(stopId);
 }
 
 /** Where the call stands after an event; undefined: as before. */

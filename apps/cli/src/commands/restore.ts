@@ -42,7 +42,8 @@ export async function restore(output: Output, named: string, options: RestoreOpt
   const { end, found } = read;
   const isDrill = options.drill === true;
   if (!isDrill) await write({ folder, target, keys: options.keys, lost: old }, { end, known, found, ...options });
-  const report = { backup: folder, end, known, lost: loss, open: found.open, restored: isDrill ? null : target };
+  const { open, stops } = found;
+  const report = { backup: folder, end, known, lost: loss, open, stops, restored: isDrill ? null : target };
   output.printJson(report);
   output.print(...linesOf(report));
   return exitCodes.ok;
@@ -162,10 +163,11 @@ interface Report {
   readonly known: number;
   readonly lost: readonly Loss[];
   readonly open: OpenWork;
+  readonly stops: readonly string[];
   readonly restored: string | null;
 }
 
-function linesOf({ backup, end, known, lost, open, restored }: Report): Line[] {
+function linesOf({ backup, end, known, lost, open, stops, restored }: Report): Line[] {
   const { claimed, permitted, pending, grants } = open;
   const twice = [...claimed, ...permitted];
   return [
@@ -183,8 +185,22 @@ function linesOf({ backup, end, known, lost, open, restored }: Report): Line[] {
     { text: `Approved or allowed, and not claimed: ${String(permitted.length)}. People are asked again.` },
     { text: `Pending: ${String(pending.length)}, as they were. Standing grants that end: ${String(grants.length)}.` },
     ...(twice.length === 0 ? [] : [{ text: `Could run twice without that: ${twice.slice(0, 20).join(' ')}` }]),
+    ...stopLines(stops, restored),
     restored === null
       ? { text: 'Nothing was written.' }
       : { text: `Restored to ${printable(restored)}. The old server must never start again on its old folder.` },
+  ];
+}
+
+/** Attack on an emergency: what was stopped after the backup would run again, and nobody would notice. */
+function stopLines(stops: readonly string[], restored: string | null): Line[] {
+  const file = printable(join(restored ?? '<the new folder>', 'STOP'));
+  const inForce = stops.length === 0 ? 'none' : stops.map((stopId) => printable(stopId)).join(' ');
+  return [
+    { text: `Stops in force: ${inForce}. One that was lifted after the backup is in force again.` },
+    {
+      text: `A stop that was declared after the backup is lost: make the file ${file} before the start, and declare the stop again.`,
+      tone: 'red',
+    },
   ];
 }
