@@ -115,6 +115,15 @@ describe('the resolver', () => {
       expect(ran()).toEqual(callIds);
     });
 
+    it('the siblings of a call that a lifted stop held back, which it did not cover', async () => {
+      const { resolver, ran, add, clock } = open();
+      const sibling = add();
+      const callId = add({ siblings: [sibling] });
+      await resolver.handle(event('StopLifted', null, { callIds: [callId] }));
+      await clock.advanceAsync(0);
+      expect(ran()).toEqual([callId, sibling]);
+    });
+
     it.each([
       ['a lifted stop', (callId: string) => event('StopLifted', null, { callIds: [callId] })],
       ['an approval', approved],

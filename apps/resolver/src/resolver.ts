@@ -124,7 +124,7 @@ class CallResolver implements Resolver {
       await sleep(this.#options.clock, knownWithinMs, signal);
       result = await this.#resolve(found, signal);
     }
-    if (result !== 'batch-incomplete') await this.#resolveSiblings(tenant, call, signal);
+    if (result !== 'batch-incomplete') await this.#resolveSiblings(found, signal);
   };
 
   readonly status = (): { running: number; waiting: number } => {
@@ -143,10 +143,15 @@ class CallResolver implements Resolver {
     waited.abort();
   };
 
-  async #resolveSiblings(tenant: string, call: ExecutableCall, signal: AbortSignal): Promise<void> {
+  async #resolveSiblings(
+    { tenant, call }: FoundCall,
+    signal: AbortSignal,
+    except?: ReadonlySet<string>,
+  ): Promise<void> {
     // The last approval of an all-or-nothing batch releases the other members, whose own events had no effect. That
     // also holds when this member is no longer claimable, since a process may have crashed between two claims.
     for (const sibling of call.siblings) {
+      if (except?.has(sibling) === true) continue;
       const found = await this.#find(tenant, sibling, signal);
       if (found === undefined) continue;
       if ((await this.#resolve({ tenant, callId: sibling, call: found }, signal)) === 'batch-incomplete') return;
@@ -169,10 +174,15 @@ class CallResolver implements Resolver {
   /** Returns the calls that a stop holds back. */
   async #resolveEach(calls: readonly HeldCall[], signal: AbortSignal): Promise<readonly HeldCall[]> {
     const stopped: HeldCall[] = [];
+    const known = new Set(calls.map(({ callId }) => callId));
     for (const held of calls) {
       const call = await this.#find(held.tenant, held.callId, signal);
       if (call === undefined) continue;
-      if ((await this.#resolve({ ...held, call }, signal)) === 'stopped') stopped.push(held);
+      const found = { ...held, call };
+      const result = await this.#resolve(found, signal);
+      if (result === 'stopped') stopped.push(held);
+      // A sibling that the stop does not cover was refused all the same.
+      else if (result !== 'batch-incomplete') await this.#resolveSiblings(found, signal, known);
     }
     return stopped;
   }

@@ -25,6 +25,7 @@ import type {
 import type { CommandResult } from './stream/handle-command.js';
 import { builtAgain } from './stream/built-again.js';
 import { callOf, withToolCall } from './stream/with-tool-call.js';
+import { stopped } from './stops/stopped.js';
 import type { Refused } from './stream/with-tool-call.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
@@ -111,24 +112,42 @@ function speak(ports: CommandPorts, call: ToolCall, commandId: string, word: Wor
   return ports.batches.handleCommand(
     batchStream(call.request),
     async (state) => {
-      const members = state.status === 'open' ? await membersOf(ports, call) : [];
+      const found = state.status === 'open' ? await membersOf(ports, call) : [];
+      const held = word.type === 'BeginBatch' ? firstStopped(ports, found) : undefined;
+      if (held !== undefined) return held;
       const { decideBatch = batchDecider.decide } = ports;
-      return decideBatch({ ...word, at: ports.clock.now(), members }, state);
+      return decideBatch({ ...word, at: ports.clock.now(), members: found.map(({ member }) => member) }, state);
     },
     { tenant, runId, callId: null, commandId },
   );
 }
 
 /** The states of the members of a call's batch, each from its own stream. */
-async function membersOf(ports: CommandPorts, call: ToolCall): Promise<BatchMember[]> {
+async function membersOf(ports: CommandPorts, call: ToolCall): Promise<FoundMember[]> {
   const { callId, batchCallIds } = call.request;
   return Promise.all(
-    batchCallIds.map(async (memberId): Promise<BatchMember> => {
-      if (memberId === callId) return { callId, standing: standingOf(call) };
+    batchCallIds.map(async (memberId): Promise<FoundMember> => {
+      if (memberId === callId) return { member: { callId, standing: standingOf(call) }, call };
       const { state, unreadable } = await ports.handler.look(toolCallStream(memberId));
-      return { callId: memberId, standing: standingIn(unreadable === undefined ? state : null, call) };
+      const member = { callId: memberId, standing: standingIn(unreadable === undefined ? state : null, call) };
+      return { member, call: unreadable === undefined ? callOf(state, call.request.tenant) : undefined };
     }),
   );
+}
+
+/** `call`: undefined where it is not recorded, or cannot be read. */
+interface FoundMember {
+  readonly member: BatchMember;
+  readonly call: ToolCall | undefined;
+}
+
+/** A batch that runs together or not at all does not begin while a stop holds back one of its members. */
+function firstStopped(ports: CommandPorts, members: readonly FoundMember[]): Refused | undefined {
+  for (const { call } of members) {
+    const held = call && stopped(ports, call.request);
+    if (held !== undefined) return held;
+  }
+  return undefined;
 }
 
 /**
