@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { Suspense, lazy, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { printable } from '@countersign/text';
 import { useAccount, useOutbox, usePending, useShortcuts, useToast } from '@countersign/react/parts';
@@ -13,9 +13,13 @@ import { OutboxBar } from './outbox-bar.js';
 import { applyTheme, chosenTheme } from './theme.js';
 import type { Theme } from './theme.js';
 
+const Stops = lazy(() => import('../stops/stops.js'));
+
 /** The frame of every page: navigation, connection state, signed-in person. */
 export function Shell({ onSignedOut, children }: { onSignedOut: () => void; children: ReactNode }): ReactNode {
   const [isHelping, setHelping] = useState(false);
+  const [stopRow, setStopRow] = useState<HTMLElement | null>(null);
+  const { roles } = useAccount();
   useShortcuts({ '?': () => setHelping(true) });
   useTitle();
   return (
@@ -32,6 +36,11 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
         </Link>
         <Navigation />
         <div className="top-end">
+          {roles.some((role) => mayKnowStops.has(role)) && (
+            <Suspense>
+              <Stops row={stopRow} />
+            </Suspense>
+          )}
           <ConnectionDot />
           <ThemeButton />
           <button
@@ -46,6 +55,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
         </div>
       </header>
       <ConnectionBanner />
+      <div ref={setStopRow} role="status" />
       <div id="content" className="content">
         {children}
       </div>
@@ -54,6 +64,8 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
     </div>
   );
 }
+
+const mayKnowStops: ReadonlySet<string> = new Set(['approver', 'auditor', 'admin', 'stopper']);
 
 function Navigation(): ReactNode {
   const { page } = routeOf(usePath());

@@ -15,12 +15,15 @@ export function HoldButton(props: {
   readonly isOff: boolean;
   /** What the second button says, such as `Approve deploy`. */
   readonly confirm: string;
+  /** What it says after a short press. Default: that the risk is high. */
+  readonly asks?: string | undefined;
   readonly shortcut?: string | undefined;
   readonly buttonRef?: Ref<HTMLButtonElement> | undefined;
   readonly onDone: () => void;
   readonly children: ReactNode;
 }): ReactNode {
   const { className, isOff, confirm, shortcut, buttonRef, onDone, children } = props;
+  const { asks = 'High risk. Hold the button for a second, or confirm:' } = props;
   const [isHeld, setHeld] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -52,7 +55,7 @@ export function HoldButton(props: {
     <>
       {isAsking && !isOff && (
         <p className="cs-hold-question" role="alert">
-          <span>High risk. Hold the button for a second, or confirm:</span>
+          <span>{asks}</span>
           <button className="cs-button" type="button" onClick={onPress(done)}>
             {confirm}
           </button>
