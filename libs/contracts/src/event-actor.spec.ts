@@ -41,6 +41,18 @@ describe('the actor of an event', () => {
   });
 
   it.each([
+    ['the agent that cancels', { state: 'cancelled', requestedBy: 'billing', brokenBy: 'billing' }, 'agent'],
+    ['a person who denies', { state: 'denied', requestedBy: 'billing', brokenBy: 'alice' }, 'person'],
+    ['a person who may deny what they requested', { state: 'denied', requestedBy: 'me', brokenBy: 'me' }, 'person'],
+    ['an admin who cancels', { state: 'cancelled', requestedBy: 'billing', brokenBy: 'root' }, 'person'],
+    ['a deadline', { state: 'expired', requestedBy: 'billing', brokenBy: 'countersign' }, 'service'],
+  ])('of a batch that cannot run, by %s', (_, by, kind) => {
+    const event = stored('BatchBroken.v2');
+    const data = { ...event.data, ...by } as RecordedEvent['data'];
+    expect(actorOfEvent({ ...event, data }).kind).toBe(kind);
+  });
+
+  it.each([
     ['an agent', { cancelledBy: 'billing', roles: ['agent'] }, 'agent'],
     ['an admin', { cancelledBy: 'root', roles: ['admin'] }, 'person'],
     ['an older version, which records no roles', { cancelledBy: 'billing' }, 'agent'],

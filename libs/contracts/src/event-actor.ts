@@ -43,6 +43,12 @@ const isNoAgent: Condition = {
   holds: ({ roles }) => Array.isArray(roles) && !roles.includes('agent'),
 };
 
+/** Agents cancel their own calls alone. */
+const isOfAnother: Condition = {
+  words: '`brokenBy` is not `requestedBy`',
+  holds: ({ brokenBy, requestedBy }) => brokenBy !== requestedBy,
+};
+
 /** A person has said that they know of the loss. */
 const isKnown: Condition = { words: 'there is `by`', holds: ({ by }) => typeof by === 'string' };
 
@@ -100,7 +106,12 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   RequestRefused: [service],
   RunCancelled: cancelled,
   BatchBegun: [service],
-  BatchBroken: [{ ...service, when: is('brokenBy', 'countersign') }, agent('brokenBy')],
+  BatchBroken: [
+    { ...service, when: is('brokenBy', 'countersign') },
+    { ...person('brokenBy'), when: is('state', 'denied') },
+    { ...person('brokenBy'), when: isOfAnother },
+    agent('brokenBy'),
+  ],
   GrantProposed: [person('createdBy')],
   GrantCreated: [person('createdBy')],
   GrantConfirmed: [person('confirmedBy')],

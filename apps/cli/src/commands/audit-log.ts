@@ -41,7 +41,7 @@ export async function auditLog(invocation: Invocation, options: AuditLogOptions)
   for await (const page of pages) {
     for (const event of page) {
       invocation.printJson(event);
-      invocation.print(...eventLines(event, invocation.columns));
+      invocation.print(...eventLines(event, invocation.columns, 'with-day'));
     }
   }
   return exitCodes.ok;

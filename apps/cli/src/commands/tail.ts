@@ -35,7 +35,7 @@ export async function tail(invocation: Invocation, options: TailOptions): Promis
   let shown = 0;
   for await (const event of eventsOf(invocation, following)) {
     invocation.printJson(event);
-    invocation.print(...eventLines(event, invocation.columns));
+    invocation.print(...eventLines(event, invocation.columns, 'without-day'));
     shown += 1;
     if (shown === options.limit) {
       done.abort();
@@ -89,9 +89,9 @@ function connectionNotes(invocation: Invocation): (lost: CliError | undefined) =
   };
 }
 
-/** An event for a person. */
-export function eventLines(event: LogEventView, columns: number): Line[] {
-  const time = printable(event.recordedAt.slice(11));
+/** An event for a person. Who follows a log as it grows knows the day. */
+export function eventLines(event: LogEventView, columns: number, day: 'with-day' | 'without-day'): Line[] {
+  const time = printable(day === 'with-day' ? event.recordedAt.replace('T', ' ') : event.recordedAt.slice(11));
   const where = [event.runId === null ? '' : `run ${printable(event.runId)}`, printable(event.callId ?? '')].filter(
     (part) => part !== '',
   );
