@@ -12,6 +12,7 @@ import type { Desk } from './react-page/desk.js';
 const policy = `
 version: 1
 rules:
+  - { id: wires, match: { tools: [wire] }, then: { require: { risk: high } } }
   - { id: pay, match: { tools: [pay] }, then: { require: { requireSignature: true } } }
 `;
 
@@ -82,5 +83,15 @@ describe('the card in a page of another application', () => {
     // Before axe looks: it writes styles of its own.
     expect(complaints).toEqual([]);
     expect(await findingsOf(page)).toEqual([]);
+  });
+
+  it('has the highest risk first, also where more wait than the list holds', async () => {
+    await world.ask(
+      Array.from({ length: 201 }, (_, index) => ({ toolName: 'small', toolCallId: `c${String(index)}` })),
+    );
+    await world.ask([{ toolName: 'wire' }]);
+    await page.getByText('More wait than are shown.').waitFor();
+    const first = page.getByRole('region', { name: 'Pending approvals' }).getByRole('button').first();
+    await first.filter({ hasText: /wire\s*high risk/ }).waitFor();
   });
 });

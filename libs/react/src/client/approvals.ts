@@ -52,6 +52,8 @@ export interface Filter {
 /** Selects a page of a list. */
 export interface Wanted {
   readonly order: 'oldest' | 'newest';
+  /** The highest risk first, within one the first to expire. Default: by the time of the request. */
+  readonly sort?: 'risk';
   readonly cursor?: string | null;
   readonly limit: number;
   readonly filter?: Filter;
@@ -65,10 +67,10 @@ const callPath = (id: string) => `/v1/tool-calls/${encodeURIComponent(id)}`;
 export const listApprovals = (
   client: ApprovalsClient,
   state: ApprovalState,
-  { order, cursor, limit, filter = {}, signal }: Wanted,
+  { order, sort, cursor, limit, filter = {}, signal }: Wanted,
 ): Promise<ApprovalPage> => {
   const page = { state, order, preview: 'true', limit: String(limit), ...(typeof cursor === 'string' && { cursor }) };
-  const query = new URLSearchParams(page);
+  const query = new URLSearchParams({ ...page, ...(sort !== undefined && { sort }) });
   for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value));
   return client.send('GET', `/v1/approvals?${query.toString()}`, { signal });
 };

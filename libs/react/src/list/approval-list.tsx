@@ -6,7 +6,7 @@ import { RiskBadge } from '../ui/badges.js';
 import { Marked, Name } from '../ui/marked.js';
 import { Age, Countdown } from '../ui/time.js';
 
-/** The pending approvals of the page, the oldest first, one line each. The line is a summary; the card shows all. */
+/** The pending approvals of the page, the highest risk first, one line each. The line is a summary; the card shows all. */
 export function ApprovalList(props: {
   /** The one whose card is open. */
   readonly currentId?: string | undefined;
@@ -46,7 +46,7 @@ function Row({ approval }: { approval: ApprovalView }): ReactNode {
         <span className="cs-mono">
           <Name text={approval.toolName} />
         </span>
-        {approval.risk === 'high' && <RiskBadge risk={approval.risk} />}
+        {(approval.risk === 'high' || approval.risk === 'medium') && <RiskBadge risk={approval.risk} />}
         <span className="cs-list-end cs-muted">
           <Age time={approval.requestedAt} />
         </span>

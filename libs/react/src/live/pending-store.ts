@@ -6,7 +6,7 @@ import { deliveryTypes } from '../client/event-types.js';
 import { isPassing } from '../client/problem.js';
 import { createAudience } from './audience.js';
 
-/** The approvals that wait, oldest first. */
+/** The approvals that wait, in the order in which they were read. */
 export interface PendingState {
   readonly approvals: readonly ApprovalView[];
   readonly byId: ReadonlyMap<string, ApprovalView>;

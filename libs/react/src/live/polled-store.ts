@@ -6,7 +6,7 @@ import { createAudience } from './audience.js';
 import type { PendingState, PendingStore } from './pending-store.js';
 import { repeatWhileVisible } from './repeat.js';
 
-/** A list of a page is short. More are named by `hasMore`. */
+/** A list of a page is short: the highest risks are in it. More are named by `hasMore`. */
 const loadedMax = 200;
 
 const nothingYet = {
@@ -41,7 +41,7 @@ export function createPolledStore(client: ApprovalsClient, filter: Filter, every
     let isAgain = false;
     const read = async (): Promise<void> => {
       try {
-        const wanted = { order: 'oldest', limit: loadedMax, filter, signal } as const;
+        const wanted = { order: 'oldest', sort: 'risk', limit: loadedMax, filter, signal } as const;
         const page = await listApprovals(client, 'pending', wanted);
         if (!signal.aborted && !isAgain) show(page.approvals, page.nextCursor !== null);
       } catch {

@@ -12,7 +12,7 @@ export interface Approvals {
   readonly connection: Connection;
 }
 
-/** The pending approvals of the page, the oldest first. */
+/** The pending approvals of the page, at most 200: the highest risk first, within one the first to expire. */
 export function useApprovals(): Approvals {
   const { approvals, status, hasMore, connection } = usePending();
   return { approvals, status, hasMore, connection };
