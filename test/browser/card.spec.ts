@@ -39,6 +39,13 @@ describe('a card', () => {
     const age = rowOf(page, 'refund_order').locator('.row-age');
     const before = await age.textContent();
     await eventually('the age to count on', async () => (await age.textContent()) !== before || undefined);
+    // Beside each other where there is room for both.
+    const [what, who] = ['What will run', 'Who decides'].map((name) => card.getByRole('region', { name }));
+    expect((await what?.boundingBox())?.x).toBe((await who?.boundingBox())?.x);
+    await page.setViewportSize({ width: 1600, height: 900 });
+    const [left, right] = [await what?.boundingBox(), await who?.boundingBox()];
+    expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0));
+    expect(right?.y).toBe(left?.y);
     expect(complaints).toEqual([]);
   });
 

@@ -99,9 +99,15 @@ describe('the list of the inbox', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is narrowed by tool, agent, run, group and text', async () => {
-    const world = await openWorld();
-    await world.ask([{ toolName: 'alpha', arguments: { path: '/needle' } }], { agentId: 'one' });
+  it('is narrowed by tool, agent, run, risk, label, deadline and text', async () => {
+    const file = join(temporaryFolder(), 'policy.yaml');
+    writeFileSync(
+      file,
+      `version: 1\nrules:\n  - { id: r, match: { tools: [alpha] }, then: { require: { risk: high, expiresIn: 3m } } }\n`,
+    );
+    const world = await openWorld({ COUNTERSIGN_POLICY: file });
+    const labels = { team: 'ops' };
+    await world.ask([{ toolName: 'alpha', arguments: { path: '/needle' }, labels }], { agentId: 'one' });
     await world.ask([{ toolName: 'beta' }], { agentId: 'two', runId: 'run-two' });
     const { page } = await openInbox(browser(), world.url);
     const rows = page.getByRole('list', { name: 'Pending approvals' }).getByRole('link');
@@ -124,6 +130,10 @@ describe('the list of the inbox', () => {
       ['Tool', 'beta', ['beta']],
       ['Agent', 'one', ['alpha']],
       ['Run', 'run-two', ['beta']],
+      ['Risk', 'high', ['alpha']],
+      ['Label', 'team: ops', ['alpha']],
+      ['Expires', 'in 5 min', ['alpha']],
+      ['Expires', 'in 1 day', ['alpha', 'beta']],
     ] as const) {
       await page.getByLabel(label, { exact: true }).selectOption(value);
       await shows([...left]);

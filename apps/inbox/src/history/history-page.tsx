@@ -22,7 +22,7 @@ export default function HistoryPage(): ReactNode {
   const applied = useDeferredValue(text);
   const found = useMemo(
     () =>
-      filtered(approvals, { ...noFilters, text: applied }).filter(
+      filtered(approvals, { ...noFilters, text: applied }, Date.now()).filter(
         (approval) => state === '' || approval.state === state,
       ),
     [approvals, applied, state],

@@ -12,6 +12,9 @@ const selects = [
   ['agent', 'Agent'],
   ['run', 'Run'],
   ['group', 'Group'],
+  ['risk', 'Risk'],
+  ['label', 'Label'],
+  ['end', 'Expires'],
 ] as const;
 
 const orders: readonly (readonly [Order, string])[] = [

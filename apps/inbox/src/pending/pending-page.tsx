@@ -24,13 +24,14 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   const { tab, setTab, ...arrangement } = useArrangement();
   const { order, grouping } = arrangement;
   const { held } = useOutboxState();
+  const nowMs = useNowEvery(10_000, applied.end !== '');
   const { lines, shown } = useMemo(() => {
     const isHeld = ({ approvalId: id }: ApprovalView): boolean =>
       held.some(({ approval }) => approval.approvalId === id);
     const open = ofTab(approvals, tab).filter((approval) => !isHeld(approval));
-    const arranged = linesOf(inOrder(filtered(open, applied), order), grouping);
+    const arranged = linesOf(inOrder(filtered(open, applied, nowMs), order), grouping);
     return { lines: arranged, shown: approvalsOf(arranged) };
-  }, [approvals, held, tab, applied, order, grouping]);
+  }, [approvals, held, tab, applied, nowMs, order, grouping]);
   // Approvals that the person cannot decide are shown, but cannot be selected.
   const decidable = useMemo(() => shown.filter(isDecidable), [shown]);
   const selection = useSelection(decidable);
@@ -99,6 +100,19 @@ function useArrangement() {
   const [order, setOrder] = useKept<Order>('order', orders, 'risk');
   const [grouping, setGrouping] = useKept<Grouping>('groups', groupings, 'step');
   return { tab, setTab, order, setOrder, grouping, setGrouping };
+}
+
+/** The time in steps, while it matters: with each the whole list is looked through again. */
+function useNowEvery(stepMs: number, isOn: boolean): number {
+  const [nowMs, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const look = (): void => setNow(Date.now());
+    look();
+    const timer = setInterval(look, stepMs);
+    return () => clearInterval(timer);
+  }, [stepMs, isOn]);
+  return nowMs;
 }
 
 function Back(): ReactNode {

@@ -45,33 +45,37 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         </div>
       </header>
       <CardLine approval={approval} verdict={verdict} />
-      <section aria-labelledby="card-arguments">
-        <div className="cs-section-head">
-          <h3 id="card-arguments">{isToRun ? 'What will run' : 'What was asked'}</h3>
-          <CopyButton label="Copy the arguments as JSON" text={() => safeJson(approval.arguments, 2)} />
-        </div>
-        {Object.keys(approval.labels).length > 0 && (
-          // Before the arguments, because they may be relative to one of them, such as the working folder.
-          <dl className="cs-facts">
-            <Fact name="Labels">
-              <Marked text={plainLabelWords(approval.labels)} />
-            </Fact>
-          </dl>
-        )}
-        <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
-        <HiddenValues key={approval.proposal.digest} approval={approval} />
-        <p className="cs-notice">{schemaNoteWords(approval.schemaNotes)}</p>
-      </section>
-      <Told approval={approval} />
-      {original !== undefined && (
-        <section aria-labelledby="card-change">
-          <h3 id="card-change">What an approver changed</h3>
-          <ArgumentsChange before={original} after={approval.arguments} />
+      <div className="cs-card-part">
+        <section aria-labelledby="card-arguments">
+          <div className="cs-section-head">
+            <h3 id="card-arguments">{isToRun ? 'What will run' : 'What was asked'}</h3>
+            <CopyButton label="Copy the arguments as JSON" text={() => safeJson(approval.arguments, 2)} />
+          </div>
+          {Object.keys(approval.labels).length > 0 && (
+            // Before the arguments, because they may be relative to one of them, such as the working folder.
+            <dl className="cs-facts">
+              <Fact name="Labels">
+                <Marked text={plainLabelWords(approval.labels)} />
+              </Fact>
+            </dl>
+          )}
+          <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
+          <HiddenValues key={approval.proposal.digest} approval={approval} />
+          <p className="cs-notice">{schemaNoteWords(approval.schemaNotes)}</p>
         </section>
-      )}
-      <Siblings approval={approval} />
-      <People approval={approval} />
-      <Facts approval={approval} verdict={verdict} />
+        <Told approval={approval} />
+        {original !== undefined && (
+          <section aria-labelledby="card-change">
+            <h3 id="card-change">What an approver changed</h3>
+            <ArgumentsChange before={original} after={approval.arguments} />
+          </section>
+        )}
+        <Siblings approval={approval} />
+      </div>
+      <div className="cs-card-part">
+        <People approval={approval} />
+        <Facts approval={approval} verdict={verdict} />
+      </div>
       <OwnWords approval={approval} />
     </article>
   );
