@@ -69,6 +69,19 @@ describe('the card in a page of another application', () => {
     expect(await approve.count()).toBe(0);
   });
 
+  it('edits the arguments in the form, and approves those', async () => {
+    const [asked] = await world.ask([{ toolName: 'refund_order', arguments: { orderId: 'A-2', amount: 50 } }]);
+    await page.getByRole('button', { name: /A-2/ }).click();
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('amount number', { exact: true }).fill('20');
+    await dialog.getByRole('button', { name: 'Approve these arguments' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const call = await world.send('auditor', 'GET', `/v1/tool-calls/${asked?.callId ?? ''}`);
+    expect(call).toMatchObject({ state: 'approved', arguments: { orderId: 'A-2', amount: 20 } });
+    expect(complaints).toEqual([]);
+  });
+
   it('offers no decision that only counts when it is signed, and says where people sign', async () => {
     await world.ask([{ toolName: 'pay' }]);
     await page.getByRole('button', { name: /pay/ }).click();
