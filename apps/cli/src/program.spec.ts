@@ -518,6 +518,20 @@ describe('looking', () => {
     expect(sorts).toEqual(['risk', null, 'expiresAt']);
   });
 
+  it('list puts the calls of a step together, under a heading, unless an order is asked for', async () => {
+    const batch = { batchId: 'step-1', mode: 'all-or-nothing' as const, callIds: [] };
+    given(
+      approvalOf({ approvalId: 'apr_a', batch }),
+      approvalOf({ approvalId: 'apr_b', batch: { ...batch, batchId: 'step-2' } }),
+      approvalOf({ approvalId: 'apr_c', batch }),
+    );
+    const { out } = await run(['list']);
+    const heading = '2 of one step of run run-42, all or nothing';
+    expect(out.match(/^(apr_.|\d.*)/gm)).toEqual([heading, 'apr_a', 'apr_c', 'apr_b']);
+    const sorted = await run(['list', '--sort', 'expiresAt']);
+    expect(sorted.out.match(/apr_.|of one step/g)).toEqual(['apr_a', 'apr_b', 'apr_c']);
+  });
+
   it('list says when there is nothing', async () => {
     expect(await run(['list', '--state', 'denied'])).toMatchObject({ code: 0, out: 'Nothing is denied.\n' });
     expect(await run(['list', '--json'])).toMatchObject({ code: 0, out: '', err: '' });

@@ -22,6 +22,8 @@ export type { Member } from './json-members.js';
 export { labelWords, plainLabelWords } from './label-words.js';
 export { lineDiff } from './line-diff.js';
 export type { DiffLine } from './line-diff.js';
+export { byDeadline, byRisk, stepOf, together } from './list-order.js';
+export type { ListedApproval } from './list-order.js';
 export { lineSegments, markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
 export { chainWords, nameWords, quotedName, requesterWords, responderWords } from './people-words.js';

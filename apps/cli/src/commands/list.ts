@@ -1,11 +1,14 @@
 import type { ApprovalView } from '@countersign/contracts';
+import { nameWords, stepOf, together } from '@countersign/text';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import { pagesOf } from '../connection/pages.js';
 import type { Page } from '../connection/pages.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
+import { cut } from '../text/width.js';
 import { approvalSummary } from '../view/approval-summary.js';
+import type { Line } from '../view/line.js';
 
 /** Selects approvals. An absent member does not filter. */
 export interface ApprovalFilters {
@@ -58,27 +61,64 @@ function labelParameters(labels: readonly string[]): Record<string, string> {
   );
 }
 
-/** `countersign list`: prints the approvals once. With `--json` it prints one JSON document per approval. */
+/** What the list prints of one approval, and which others stand with it. */
+interface Entry {
+  readonly step: string;
+  readonly heading: string;
+  readonly lines: readonly Line[];
+}
+
+/**
+ * `countersign list`: prints the approvals once. What is pending stands in the order of the inbox, the calls of a step together;
+ * any other order has each alone. With `--json` it prints one JSON document per approval, in the server's order.
+ */
 export async function list(
   invocation: Invocation,
   options: ApprovalFilters & { readonly limit?: number },
 ): Promise<ExitCode> {
   const { client, columns } = invocation;
-  const { state = 'pending', sort = state === 'pending' ? 'risk' : undefined } = options;
+  const { state = 'pending', sort } = options;
+  const isInboxOrder = state === 'pending' && sort === undefined;
+  let entries: Entry[] = [];
   let shown = 0;
-  let hasMore = false;
-  for await (const page of approvalPages(client, { ...options, ...(sort !== undefined && { sort }) }, options.limit)) {
-    for (const approval of page.approvals) {
-      invocation.printJson(approval);
-      invocation.print(
-        ...(shown > 0 ? [{ text: '' }] : []),
-        ...approvalSummary(approval, { columns, nowMs: client.serverNow() }),
-      );
+  const print = (): void => {
+    for (const lines of blocksOf(entries, columns)) {
+      invocation.print(...(shown > 0 ? [{ text: '' }] : []), ...lines);
       shown += 1;
     }
+    entries = [];
+  };
+  let hasMore = false;
+  const filters = { ...options, ...(isInboxOrder && { sort: 'risk' }) };
+  for await (const page of approvalPages(client, filters, options.limit)) {
+    for (const approval of page.approvals) {
+      invocation.printJson(approval);
+      entries.push({
+        step: isInboxOrder ? stepOf(approval) : approval.approvalId,
+        heading: stepWords(approval),
+        lines: approvalSummary(approval, { columns, nowMs: client.serverNow() }),
+      });
+    }
+    if (!isInboxOrder) print();
     hasMore = page.nextCursor !== null;
   }
+  print();
   if (shown === 0) invocation.print({ text: `Nothing is ${state}.` });
   if (hasMore) invocation.note('There are more: raise --limit, or omit it for all.');
   return exitCodes.ok;
+}
+
+/** The lines of each approval, those of one step together, under a heading. */
+function blocksOf(entries: readonly Entry[], columns: number): readonly (readonly Line[])[] {
+  const steps = [...together(entries, ({ step }) => step).values()];
+  return steps.flatMap((step) =>
+    step.map(({ heading, lines }, index): readonly Line[] => {
+      const text = cut(`${String(step.length)} ${heading}`, columns);
+      return step.length > 1 && index === 0 ? [{ text, tone: 'dim' }, ...lines] : lines;
+    }),
+  );
+}
+
+function stepWords({ runId, batch }: ApprovalView): string {
+  return `of one step of run ${nameWords(runId)}${batch?.mode === 'all-or-nothing' ? ', all or nothing' : ''}`;
 }

@@ -65,8 +65,9 @@ function addList(program: Command, runner: Runner): void {
       'after',
       `
 What is pending comes in the order of the inbox: the highest risk first, within
-one the first to expire. Other states: the oldest first. With --json, one
-approval per line.
+one the first to expire, and the calls of one step together; with --sort, each
+alone. Other states: the oldest first. With --json, one approval per line, each
+alone.
 
 Examples:
   countersign list

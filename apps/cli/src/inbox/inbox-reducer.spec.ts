@@ -56,7 +56,7 @@ it('begins no decision about an approval that cannot be read, and says why', () 
 });
 
 describe('the list', () => {
-  it('shows what waits, the oldest first, and a look at the chosen one', () => {
+  it('shows what waits, and a look at the chosen one', () => {
     const inbox = play();
     expect(inbox.screen().slice(0, 9)).toEqual([
       ' Countersign   3 waiting                                  http://127.0.0.1:7400',
@@ -106,7 +106,7 @@ describe('the list', () => {
     const inbox = play([one, three]);
     inbox.press('j');
     inbox.tell({ type: 'changed', approval: two, nowMs });
-    expect(inbox.state().approvals.map(({ approvalId }) => approvalId)).toEqual(['apr_1', 'apr_2', 'apr_3']);
+    expect(inbox.state().approvals.map(({ approvalId }) => approvalId)).toEqual(['apr_1', 'apr_3', 'apr_2']);
     inbox.tell({ type: 'changed', approval: { ...one, state: 'denied' }, nowMs });
     expect(inbox.state()).toMatchObject({ selectedId: 'apr_3', notice: undefined });
   });
@@ -146,6 +146,20 @@ describe('the list', () => {
     inbox.tell({ type: 'changed', approval: three, nowMs });
     expect(inbox.state().approvals).toEqual([one]);
     expect(inbox.has('1+ waiting')).toBe(true);
+  });
+
+  it('has the highest risk first, the calls of one step together, and a new one in its place', () => {
+    const batch: ApprovalView['batch'] = { batchId: 'step', mode: 'independent', callIds: [] };
+    const risky = approvalOf({ approvalId: 'apr_4', risk: 'high', batch });
+    const inbox = play([one, three, { ...two, batch }]);
+    const ids = () => inbox.state().approvals.map(({ approvalId }) => approvalId);
+    expect(ids()).toEqual(['apr_1', 'apr_3', 'apr_2']);
+    inbox.tell({ type: 'changed', approval: risky, nowMs });
+    expect(ids()).toEqual(['apr_4', 'apr_2', 'apr_1', 'apr_3']);
+    expect(inbox.state().selectedId).toBe('apr_1');
+    inbox.tell({ type: 'loaded', approvals: [one], hasMore: true });
+    inbox.tell({ type: 'changed', approval: risky, nowMs });
+    expect(ids()).toEqual(['apr_4', 'apr_1']);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
+import { byRisk, stepOf, together } from '@countersign/text';
 import { changeLines } from '../view/argument-lines.js';
 import { goneWords } from '../view/response-words.js';
 import { createForm } from './form.js';
@@ -33,7 +34,7 @@ export function reduceInbox(state: InboxState, message: Message): Step {
 }
 
 function loaded(state: InboxState, { approvals, hasMore }: Extract<Message, { type: 'loaded' }>): InboxState {
-  const next = withApprovals(state, approvals, hasMore);
+  const next = withApprovals(state, arranged(approvals), hasMore);
   const isTaken = isReplaced(state, next) && state.sendingId === undefined;
   return isTaken ? interrupted(next, 'It no longer waits for an answer.') : next;
 }
@@ -68,8 +69,9 @@ function changed(state: InboxState, approval: ApprovalView, nowMs: number): Inbo
 
 function pendingChanged(state: InboxState, known: ApprovalView | undefined, approval: ApprovalView): InboxState {
   if (known === undefined) {
-    // When more approvals are pending than loaded, a new one sorts after those. It is loaded later.
-    return state.hasMore ? state : withApprovals(state, [...state.approvals, approval].sort(byAge), false);
+    // When more approvals are pending than loaded, a new one may sort after those. It is loaded later.
+    const isLater = state.hasMore && !state.approvals.some((one) => byRisk(approval, one) < 0);
+    return isLater ? state : withApprovals(state, arranged([...state.approvals, approval]), state.hasMore);
   }
   const next = { ...state, approvals: state.approvals.map((one) => (one === known ? approval : one)) };
   const { view } = state;
@@ -85,8 +87,9 @@ function interrupted(state: InboxState, words: string): InboxState {
   return { ...state, isInterrupted: true, notice: { text: `${words} Enter goes on.`, tone: 'yellow' } };
 }
 
-function byAge(one: ApprovalView, other: ApprovalView): number {
-  return one.requestedAt < other.requestedAt ? -1 : one.requestedAt > other.requestedAt ? 1 : 0;
+/** The order of the web inbox. */
+function arranged(approvals: readonly ApprovalView[]): readonly ApprovalView[] {
+  return [...together(approvals.toSorted(byRisk), stepOf).values()].flat();
 }
 
 function sent(state: InboxState, approval: ApprovalView, words: string): InboxState {

@@ -6,7 +6,7 @@ import type { Key } from './keys.js';
 
 /** All that the screen shows. */
 export interface InboxState {
-  /** The pending approvals, the oldest first. */
+  /** The pending approvals: the highest risk first, the calls of one step together. */
   readonly approvals: readonly ApprovalView[];
   /** More wait than were loaded. */
   readonly hasMore: boolean;

@@ -60,8 +60,8 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
     const approvals: ApprovalView[] = [];
     let position: number | undefined;
     let hasMore = false;
-    for await (const page of approvalPages(client, { ...filters, state: 'pending' }, loadedMax)) {
-      // The first of several pages is the oldest. Changes since then are reported a second time, which does no harm.
+    for await (const page of approvalPages(client, { ...filters, state: 'pending', sort: 'risk' }, loadedMax)) {
+      // The first of several pages was read first. Changes since then are reported a second time, which does no harm.
       position ??= page.position;
       approvals.push(...page.approvals);
       hasMore = page.nextCursor !== null;

@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
+import { byDeadline, byRisk, stepOf, together } from '@countersign/text';
 
 /** Whose turn it is. The server says it of each approval (`mayDecide`). */
 export type Tab = 'mine' | 'others' | 'all';
@@ -20,22 +21,6 @@ export function ofTab(approvals: readonly ApprovalView[], tab: Tab): readonly Ap
   return approvals.filter((approval) => isDecidable(approval) === (tab === 'mine'));
 }
 
-const ranks = { high: 0, medium: 1, low: 2 } as const;
-
-function rankOf({ risk }: ApprovalView): number {
-  return risk === null ? 3 : ranks[risk];
-}
-
-function endOf({ expiresAt }: ApprovalView): number {
-  return expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
-}
-
-/** Infinity has no difference to itself. */
-function byEnd(one: ApprovalView, other: ApprovalView): number {
-  const [first, second] = [endOf(one), endOf(other)];
-  return first === second ? 0 : first - second;
-}
-
 /**
  * The approvals, which come the oldest first, in an order. `risk` is that of the server's `sort=risk`: the highest first,
  * within one the first to expire.
@@ -43,9 +28,9 @@ function byEnd(one: ApprovalView, other: ApprovalView): number {
 export function inOrder(approvals: readonly ApprovalView[], order: Order): readonly ApprovalView[] {
   switch (order) {
     case 'risk':
-      return approvals.toSorted((one, other) => rankOf(one) - rankOf(other) || byEnd(one, other));
+      return approvals.toSorted(byRisk);
     case 'deadline':
-      return approvals.toSorted((one, other) => byEnd(one, other) || rankOf(one) - rankOf(other));
+      return approvals.toSorted(byDeadline);
     case 'oldest':
       return approvals;
   }
@@ -60,24 +45,15 @@ export type Line =
  * The lines of the list: what belongs together stands together, where the first of it would stand. One alone has no heading.
  */
 export function linesOf(approvals: readonly ApprovalView[], grouping: Grouping): readonly Line[] {
-  const groups = new Map<string, ApprovalView[]>();
-  for (const approval of approvals) {
-    const key = groupOf(approval, grouping);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [approval]);
-    else group.push(approval);
-  }
-  return [...groups].flatMap(([key, of]): Line[] => {
+  return [...together(approvals, (one) => groupOf(one, grouping))].flatMap(([key, of]): Line[] => {
     const lines = of.map((approval) => ({ kind: 'approval', approval }) as const);
     return of.length === 1 ? lines : [{ kind: 'heading', key, of }, ...lines];
   });
 }
 
-/** Attack: an agent names its step or its run like that of another principal. */
-function groupOf({ approvalId, requestedBy, runId, batch }: ApprovalView, grouping: Grouping): string {
+/** Attack: an agent names its run like that of another principal. */
+function groupOf(approval: ApprovalView, grouping: Grouping): string {
+  const { approvalId, requestedBy, runId } = approval;
   if (grouping === 'run') return JSON.stringify(['run', requestedBy, runId]);
-  if (grouping === 'step' && batch !== null) {
-    return JSON.stringify(['step', requestedBy, runId, batch.batchId ?? batch.callIds]);
-  }
-  return JSON.stringify(['one', approvalId]);
+  return grouping === 'step' ? stepOf(approval) : JSON.stringify(['one', approvalId]);
 }
