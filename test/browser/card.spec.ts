@@ -18,7 +18,7 @@ describe('a card', () => {
         expiresInMs: 3_600_000,
       },
     ]);
-    const { page, complaints } = await openInbox(browser(), world.url);
+    const { page, context, complaints } = await openInbox(browser(), world.url);
     await page.getByText('needsApproval').first().waitFor();
     await page.getByText('in the inbox alone').waitFor();
     const card = page.getByRole('article');
@@ -36,6 +36,10 @@ describe('a card', () => {
     );
     expect(text).toContain(call?.callId);
     expect(text).toMatch(/Told in the inbox alone .* above 10 EUR .* Approved by the boss already$/);
+    const line = card.locator('.cs-card-line');
+    expect(await line.innerText()).toMatch(
+      /^billing-agent · run-\d+ · asked (just now|\d+ s ago) · rule needsApproval$/,
+    );
     const age = rowOf(page, 'refund_order').locator('.row-age');
     const before = await age.textContent();
     await eventually('the age to count on', async () => (await age.textContent()) !== before || undefined);
@@ -46,6 +50,16 @@ describe('a card', () => {
     const [left, right] = [await what?.boundingBox(), await who?.boundingBox()];
     expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0));
     expect(right?.y).toBe(left?.y);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = async (name: string) => {
+      await page.getByRole('button', { name }).click();
+      await page.getByText('Copied', { exact: true }).waitFor();
+      return page.evaluate<string>('navigator.clipboard.readText()');
+    };
+    const asked = { orderId: 'A-1', amount: 12.5, tags: ['x', 'y'], note: null };
+    expect(JSON.parse(await copied('Copy the arguments as JSON'))).toEqual(asked);
+    await page.goto(`${world.url}/calls/${call?.callId ?? ''}`);
+    expect(await copied('Copy the call id')).toBe(call?.callId);
     expect(complaints).toEqual([]);
   });
 

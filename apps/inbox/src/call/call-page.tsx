@@ -1,10 +1,11 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { EventView, ToolCallView } from '@countersign/contracts';
-import { durationWords } from '@countersign/text';
+import { durationWords, safeJson } from '@countersign/text';
 import {
   Arguments,
   ArgumentsChange,
+  CopyButton,
   Marked,
   Name,
   Outcome,
@@ -72,6 +73,9 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
           </>
         )}
       </p>
+      <p className="cs-muted">
+        <code>{call.callId}</code> <CopyButton label="Copy the call id" text={() => call.callId} />
+      </p>
       {isReleased(call, events) && <Released call={call} onDone={reload} />}
       {call.unreadable && (
         <p className="cs-problem-line">Cannot be read, so nothing is decided: {call.unreadable.why}</p>
@@ -79,7 +83,10 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
       {call.heldBy !== undefined && <Held by={call.heldBy} />}
       <div className="two">
         <section aria-labelledby="call-arguments" className="panel">
-          <h2 id="call-arguments">Arguments</h2>
+          <div className="cs-section-head">
+            <h2 id="call-arguments">Arguments</h2>
+            <CopyButton label="Copy the arguments as JSON" text={() => safeJson(call.arguments, 2)} />
+          </div>
           <Arguments value={call.arguments} hiddenValues={call.approval?.hiddenValues} />
           {call.originalArguments !== undefined && (
             <>

@@ -37,6 +37,7 @@ export { glanceOf, isObject, summaryOf } from '../text/json-tree.js';
 export { localTimeWords } from '../text/local-time.js';
 export { channelWords, countWords, problemWords } from '../text/words.js';
 export { RiskBadge, StateBadge } from '../ui/badges.js';
+export { CopyButton } from '../ui/copy-button.js';
 export { Dialog } from '../ui/dialog.js';
 export { HoldButton } from '../ui/hold-button.js';
 export { Marked, Name } from '../ui/marked.js';
