@@ -60,3 +60,23 @@ it.each<readonly [name: string, told: Story]>([
 ])('finds %s', (_, told) => {
   expect(findingsOf(told)).toEqual(['proposal']);
 });
+
+const two = story()
+  .policy()
+  .request()
+  .ask({}, { stages: [{ mode: 'quorum', approve: 2, deny: 2, groups: ['ops'] }] });
+const refused = two.respond('carol', { decision: { type: 'deny' } });
+const askedAgain = refused.edit('alice', { amount: 1 });
+const yes = { proposal: 2, actionDigest: digestOfEdit({ amount: 1 }), respondedAt: minute(2) };
+
+it('lets a person replace their own refusal of an earlier proposal', () => {
+  expect(findingsOf(askedAgain.respond('carol', { ...yes, resolution: 'approved', executeBy: minute(12) }))).toEqual(
+    [],
+  );
+});
+
+// Attack: carol refuses, the call is edited, and her delegate agrees in her place.
+it('finds a delegate who replaces the refusal of the person whom they represent', () => {
+  const byDelegate = askedAgain.respond('dan', { ...yes, onBehalfOf: 'carol' });
+  expect(findingsOf(byDelegate)).toEqual(['vote']);
+});

@@ -3,7 +3,7 @@ import type { ApprovalState, CallState, CountedVote } from './call-state.js';
 import { digestOf, digestOfAction } from './digests.js';
 import { illegal, isOfVersion1, isSealedAt } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
-import { compared, folded, isFoldedVoice, isSameVoice, notCounted, peopleOf } from './names.js';
+import { compared, folded, isBehind, isFoldedVoice, isSameVoice, notCounted, peopleOf } from './names.js';
 import {
   digestOfProposal,
   isProposalHidden,
@@ -147,10 +147,17 @@ const isNotRequester: Rule = ({ vote, call, after, before }) => {
   return requester === undefined ? undefined : illegal('four-eyes', `${requester} answers their own request`);
 };
 
-const isFirstVote: Rule = ({ vote, before }) =>
-  before.votes.some((one) => one.proposal === vote.proposal && isSameVoice(one, vote))
-    ? illegal('vote', `${vote.by} has a vote for this proposal already`)
-    : undefined;
+const isFirstVote: Rule = ({ event, vote, before }) => {
+  const earlier = before.votes.filter((one) => isSameVoice(one, vote));
+  if (earlier.some(({ proposal }) => proposal === vote.proposal)) {
+    return illegal('vote', `${vote.by} has a vote for this proposal already`);
+  }
+  // Attack: a person refuses, the call is edited, and their delegate agrees in their place.
+  const replaced = earlier.find((one) => !one.agrees && !isBehind(one, vote.by));
+  return replaced === undefined || isOfVersion1(event)
+    ? undefined
+    : illegal('vote', `${vote.by} replaces the refusal of ${peopleOf(replaced).join(' for ')}`);
+};
 
 const isAllowed: Rule = ({ response: { decision, reason }, before, after }) => {
   if (!strictest(before.proposal.requirements).allows(decision.type)) {

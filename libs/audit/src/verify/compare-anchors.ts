@@ -124,7 +124,7 @@ function contradictionOf(
   if (root !== undefined && isSameHash(root, anchor.root)) return undefined;
   const detail =
     anchor.size > size
-      ? `the log ends after ${String(size)} events, and ${nameOf(check)} is of ${String(anchor.size)}`
+      ? `the log ends after ${String(size)} events, and ${nameOf(check)} is of ${String(anchor.size)} (an older or incomplete copy, or its end was removed)`
       : `the first ${String(anchor.size)} events are not those of ${nameOf(check)}`;
   const exact = firstOf(anchor, tree);
   if (exact !== undefined) return about(check, exact, `${detail}: this is the first that differs`);
