@@ -3,6 +3,9 @@
 //
 //   npm install kafkajs
 //   COUNTERSIGN_TOKEN=… COUNTERSIGN_KAFKA_BROKERS=127.0.0.1:9092 node consumer.mjs
+//
+// On a broker that asks for a password: KAFKA_USERNAME, KAFKA_PASSWORD, KAFKA_MECHANISM (plain, scram-sha-256 or scram-sha-512) and,
+// with TLS, KAFKA_SSL=true.
 import { Kafka, logLevel } from 'kafkajs';
 
 const {
@@ -12,8 +15,19 @@ const {
 } = process.env;
 const { COUNTERSIGN_KAFKA_BROKERS: brokers = '127.0.0.1:9092', COUNTERSIGN_TOPIC_PREFIX: prefix = 'countersign' } =
   process.env;
+const {
+  KAFKA_USERNAME: username,
+  KAFKA_PASSWORD: password,
+  KAFKA_MECHANISM: mechanism = 'scram-sha-512',
+} = process.env;
 
-const kafka = new Kafka({ clientId: groupId, brokers: brokers.split(','), logLevel: logLevel.ERROR });
+const kafka = new Kafka({
+  clientId: groupId,
+  brokers: brokers.split(','),
+  ssl: process.env.KAFKA_SSL === 'true',
+  ...(username !== undefined && { sasl: { mechanism, username, password } }),
+  logLevel: logLevel.ERROR,
+});
 const consumer = kafka.consumer({ groupId });
 
 // An event may come twice, also after a restart: keep what was told where it outlives the process, if twice is too often.

@@ -1,11 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import type { AclEntry } from 'kafkajs';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
@@ -16,6 +12,7 @@ import { kafka as overKafka } from '@countersign/worker-sdk/kafka';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
 import { impatientClient, tryToPublish, tryToRead } from '../kafka-broker/attempts.ts';
 import { createAuthority } from '../kafka-broker/certificates.ts';
+import { untilTold } from '../kafka-broker/consumer-of-guide.ts';
 import { documentedRights } from '../kafka-broker/rights.ts';
 import { startSecuredBroker } from '../kafka-broker/secured.ts';
 import type { SecuredBroker } from '../kafka-broker/secured.ts';
@@ -132,34 +129,22 @@ describe('with the rights of the guide', () => {
     expect(await readAs(name, names.requests, group)).toMatch(notThatTopic);
     expect(await readAs(name, names.events, `${topicPrefix}-notifier-ops`)).toMatch(notThatGroup);
 
-    // The NestJS microservice of the guide needs no more than that.
-    const asked = { approvalId: 'apr_1', state: 'pending', toolName: 'pay', arguments: {} };
-    const ledger = createServer((_, response) => void response.end(JSON.stringify(asked)));
-    await new Promise<void>((resolve) => void ledger.listen(0, '127.0.0.1', resolve));
+    // The consumers of the guide need no more than that, and what the cluster of the compose file has is enough as well.
+    const relay = await busOf('relay');
+    const runs = async (program: string, user: string, groupId: string): Promise<void> => {
+      const { username, password, mechanism } = broker.userOf(user);
+      const env = {
+        ...{ KAFKA_USERNAME: username, KAFKA_PASSWORD: password, KAFKA_MECHANISM: mechanism, KAFKA_SSL: 'true' },
+        ...{ NODE_EXTRA_CA_CERTS: broker.authority.caFile, COUNTERSIGN_TOPIC_PREFIX: topicPrefix },
+        ...{ COUNTERSIGN_KAFKA_BROKERS: broker.byPassword.join(), GROUP: groupId },
+      };
+      await untilTold(program, env, (message) => relay.publisher.publish(names.events, [message]));
+    };
+    const plain = join(import.meta.dirname, '../../examples/notifier/consumer.mjs');
+    await runs(plain, name, group);
+    await runs(plain, 'worker', `${topicPrefix}.worker.my-notifier`);
     const { file, remove } = compiledNest();
-    const { username, password } = broker.userOf(name);
-    const child = spawn(process.execPath, [file], {
-      env: {
-        ...{ PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: broker.authority.caFile, GROUP: group },
-        ...{ KAFKA_USERNAME: username, KAFKA_PASSWORD: password, COUNTERSIGN_TOPIC_PREFIX: topicPrefix },
-        ...{ COUNTERSIGN_URL: `http://127.0.0.1:${String((ledger.address() as AddressInfo).port)}` },
-        ...{ COUNTERSIGN_KAFKA_BROKERS: broker.byPassword.join(), FROM_BEGINNING: 'yes' },
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    try {
-      let told = '';
-      child.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
-      const value = JSON.stringify({ type: 'ApprovalRequested', data: { approvalId: 'apr_1' } });
-      const relay = await busOf('relay');
-      await relay.publisher.publish(names.events, [{ key: 'k', value, headers: { ce_id: 'e1', ce_sequence: '1' } }]);
-      await eventually(() => expect(told).toContain('"waits":"apr_1"'), 60_000);
-    } finally {
-      child.kill('SIGTERM');
-      await once(child, 'close');
-      ledger.close();
-      remove();
-    }
+    await runs(file, name, group).finally(remove);
   });
 
   it('a worker hears the events by its certificate, too', async () => {

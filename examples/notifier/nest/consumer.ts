@@ -3,6 +3,9 @@
 //
 //   npm install @nestjs/common @nestjs/core @nestjs/microservices kafkajs reflect-metadata rxjs
 //   COUNTERSIGN_TOKEN=… COUNTERSIGN_KAFKA_BROKERS=127.0.0.1:9092 nest start
+//
+// On a broker that asks for a password: KAFKA_USERNAME, KAFKA_PASSWORD, KAFKA_MECHANISM (plain, scram-sha-256 or scram-sha-512) and,
+// with TLS, KAFKA_SSL=true.
 import 'reflect-metadata';
 import { Controller, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -16,6 +19,7 @@ const {
   COUNTERSIGN_TOPIC_PREFIX: prefix = 'countersign',
   KAFKA_USERNAME: username,
   KAFKA_PASSWORD: password = '',
+  KAFKA_MECHANISM: mechanism = 'scram-sha-512',
   GROUP: groupId = 'my-notifier',
 } = process.env;
 
@@ -85,8 +89,8 @@ const service = await NestFactory.createMicroservice<MicroserviceOptions>(Notifi
     // Without it Nest puts "-server" behind the name of the group, for which the rights of the guide are not.
     postfixId: '',
     client: {
-      ...{ clientId: groupId, brokers: brokers.split(',') },
-      ...(username !== undefined && { ssl: true, sasl: { mechanism: 'scram-sha-512' as const, username, password } }),
+      ...{ clientId: groupId, brokers: brokers.split(','), ssl: process.env['KAFKA_SSL'] === 'true' },
+      ...(username !== undefined && { sasl: { mechanism: mechanism as 'plain', username, password } }),
     },
     consumer: { groupId },
     subscribe: { fromBeginning: process.env['FROM_BEGINNING'] === 'yes' },

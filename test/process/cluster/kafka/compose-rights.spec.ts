@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import type { Kafka } from 'kafkajs';
 import { impatientClient, refusalOf, tryToPublish, tryToRead } from '../../../kafka-broker/attempts.ts';
+import { untilTold } from '../../../kafka-broker/consumer-of-guide.ts';
 import { documentedRights } from '../../../kafka-broker/rights.ts';
 import { cleanUpAfterAll } from '../../harness/cleanup.js';
 import { eventually } from '../../harness/wait.js';
@@ -98,6 +99,19 @@ describe('the user of the workers', () => {
       expect(await tryToRead(clientOf('worker'), events, group)).toMatch(refusedGroup);
     },
   );
+
+  test('runs the consumer of the guide', async () => {
+    const producer = clientOf('relay').producer();
+    await producer.connect();
+    const env = {
+      ...{ KAFKA_USERNAME: 'worker', KAFKA_PASSWORD: passwordOf('worker'), KAFKA_MECHANISM: 'plain' },
+      ...{ COUNTERSIGN_KAFKA_BROKERS: machine.broker.outside, COUNTERSIGN_TOPIC_PREFIX: prefix },
+      GROUP: `${prefix}.worker.my-notifier`,
+    };
+    const program = join(import.meta.dirname, '../../../../examples/notifier/consumer.mjs');
+    await untilTold(program, env, (message) => producer.send({ topic: events, messages: [message] }));
+    await producer.disconnect();
+  });
 
   test('can neither make or delete topics, nor give itself rights', async () => {
     const admin = clientOf('worker').admin();
