@@ -18,10 +18,10 @@ export const tokenEntries = [
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
 ];
 
-/** A tokens file in its own folder. */
-export function writeTokens(): string {
+/** A tokens file in its own folder, with these entries and those above. */
+export function writeTokens(more: readonly object[] = []): string {
   const file = join(temporaryFolder(), 'tokens.json');
-  writeFileSync(file, JSON.stringify(tokenEntries), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify([...tokenEntries, ...more]), { mode: 0o600 });
   return file;
 }
 
@@ -51,9 +51,9 @@ export interface Pair {
 }
 
 /** Two gateways over one store, each with its own folder. */
-export async function openPair(): Promise<Pair> {
+export async function openPair(more: Readonly<Record<string, string>> = {}): Promise<Pair> {
   const { port } = await openStoreServer();
-  const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(port), COUNTERSIGN_TOKENS_FILE: writeTokens() };
+  const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(port), COUNTERSIGN_TOKENS_FILE: writeTokens(), ...more };
   const [a, b] = await Promise.all([startRole('gateway', env), startRole('gateway', env)]);
   await Promise.all([a.ready(), b.ready()]);
   return { a, b, env };

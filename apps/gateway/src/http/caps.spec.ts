@@ -25,6 +25,10 @@ async function openStillWorld(requestsPerSecond?: number) {
 const get = (path: string, token?: string): string =>
   `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${token === undefined ? '' : `authorization: Bearer ${token}\r\n`}\r\n`;
 
+/** The same, with the token of a front end, which names the person. */
+const getAs = (id: string, path: string): string =>
+  get(path, 'desk-token').replace(/\r\n$/, `countersign-person: ${id}\r\n\r\n`);
+
 const countOf = (statuses: readonly number[]): Record<number, number> =>
   Object.fromEntries([...new Set(statuses)].map((status) => [status, statuses.filter((one) => one === status).length]));
 
@@ -74,8 +78,7 @@ describe('requests of a principal', () => {
 
   it('are counted for each person of a front end, and for all of them together', async () => {
     const { world, time } = await openStillWorld(50);
-    const as = (id: string): string =>
-      `GET /v1/runs/none HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer desk-token\r\ncountersign-person: ${id}\r\n\r\n`;
+    const as = (id: string): string => getAs(id, '/v1/runs/none');
     expect(countOf(await sendPipelined(world.url, as('kim'), 60))).toEqual({ 404: 50, 429: 10 });
     expect(countOf(await sendPipelined(world.url, as('lou'), 50))).toEqual({ 404: 50 });
     time.aheadMs += 1000;
@@ -141,6 +144,28 @@ describe('event streams', () => {
     openSockets(world, 256, get('/v1/events?after=now', 'agent-token'));
     await until(world, 'countersign_event_streams', 256);
   });
+
+  it('are 256 for each person of a front end, and four times that for all of them together', async () => {
+    const { world } = await openStillWorld();
+    const open = (id: string) => openSockets(world, 1, getAs(id, '/v1/events?after=now').repeat(300));
+    const [first] = open('person-0');
+    await until(world, 'countersign_event_streams', 256);
+    for (const one of [1, 2, 3, 4]) open(`person-${String(one)}`);
+    await until(world, 'countersign_event_streams', 1024);
+    const refused = await createApi(world).send('GET', '/v1/events?after=now', {
+      as: 'desk',
+      headers: { 'countersign-person': 'person-9' },
+    });
+    expect([refused.status, refused.body['detail']]).toEqual([
+      429,
+      'the people of a front end may have 1024 event streams at a time together',
+    ]);
+    const other = await openStream(`${world.url}/v1/events?after=now`, 'ann');
+    expect(other.status).toBe(200);
+    other.close();
+    first?.resetAndDestroy();
+    await until(world, 'countersign_event_streams', 768);
+  });
 });
 
 describe('waiting reads', () => {
@@ -162,6 +187,18 @@ describe('waiting reads', () => {
     await api.send('POST', `/v1/approvals/${approval.approvalId}/responses`, { as: 'ann', body });
     expect((await waiting).status).toBe(200);
     await until(world, 'countersign_long_polls', 0);
+  });
+
+  it('are 1,024 for each person of a front end', async () => {
+    const { world } = await openStillWorld();
+    const api = createApi(world);
+    const path = `/v1/tool-calls/${(await api.pending()).callId}?waitMs=50000`;
+    openSockets(world, 10, getAs('kim', path).repeat(103));
+    await until(world, 'countersign_long_polls', 1024);
+    const statusOf = async (id: string, read = path) =>
+      (await api.send('GET', read, { as: 'desk', headers: { 'countersign-person': id } })).status;
+    expect(await statusOf('kim')).toBe(429);
+    expect(await statusOf('lou', path.replace('50000', '1'))).toBe(200);
   });
 
   it('for a position that the views have not reached are counted as well', async () => {
