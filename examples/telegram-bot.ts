@@ -45,17 +45,33 @@ async function send(chat: string, approvalId: string): Promise<void> {
   sent.set(`${chat}:${String(id)}`, card);
 }
 
+/** What waits for an answer, in all pages of the list. */
+async function pending() {
+  const all: ApiSchemas['Approval'][] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { state: 'pending' as const, ...(cursor !== undefined && { cursor }) };
+    const { data, error } = await frontEnd.api.GET('/v1/approvals', { params: { query } });
+    if (error !== undefined) throw new Error(error.detail);
+    all.push(...data.approvals);
+    cursor = data.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return all;
+}
+
+/** A chat that the bot cannot write to, or a card that cannot be read, stops no other. */
+const reported = (error: unknown): void => console.error(error);
+
 /** Sends what is asked in a chat of ours, and changes what was decided elsewhere. */
 async function lookAround(): Promise<void> {
-  const { data, error } = await frontEnd.api.GET('/v1/approvals', { params: { query: { state: 'pending' } } });
-  if (error !== undefined) throw new Error(error.detail);
-  const pending = new Set(data.approvals.map(({ approvalId }) => approvalId));
+  const approvals = await pending();
+  const waits = new Set(approvals.map(({ approvalId }) => approvalId));
   for (const [place, { approvalId, state }] of sent)
-    if (state === 'pending' && !pending.has(approvalId)) await refresh(place, approvalId);
+    if (state === 'pending' && !waits.has(approvalId)) await refresh(place, approvalId).catch(reported);
   const asked = new Set([...sent.values()].map(({ approvalId }) => approvalId));
-  for (const { approvalId, labels } of data.approvals) {
+  for (const { approvalId, labels } of approvals) {
     const chat = labels['telegramChat'] ?? '';
-    if (chats.has(chat) && !asked.has(approvalId)) await send(chat, approvalId);
+    if (chats.has(chat) && !asked.has(approvalId)) await send(chat, approvalId).catch(reported);
   }
 }
 
@@ -77,9 +93,11 @@ bot.on('callback_query:data', async (context) => {
   await refresh(place, approvalId);
 });
 
+// Without it a press that fails, such as while Countersign restarts, ends the bot. The context of the error has the token of the bot.
+bot.catch(({ error }) => reported(error));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit());
 void bot.start();
 for (;;) {
-  await lookAround().catch((error: unknown) => console.error(error));
+  await lookAround().catch(reported);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
 }

@@ -26,7 +26,7 @@ test('the bot of the example asks in the chat of the conversation, and passes on
     { token: token('asks'), principal: 'support-desk', roles: ['agent'] },
   ];
   writeFileSync(join(folder, 'data', 'tokens.json'), JSON.stringify(tokens), { mode: 0o600 });
-  const { http, port } = await install({}, folder);
+  const { http, port, restart, server } = await install({}, folder);
   const telegram = await openTelegramServer('1:bot');
   onCleanup(telegram.close);
   const env = {
@@ -50,12 +50,15 @@ test('the bot of the example asks in the chat of the conversation, and passes on
   const card = await eventually('the card', () => callsOf('sendMessage')[0]?.args);
   expect(card).toMatchObject({ chat_id: '-1001', text: expect.stringContaining('May refund run?') as unknown });
   expect(JSON.stringify(card)).not.toContain('hunter2');
-  const { inline_keyboard: rows } = card['reply_markup'] as {
-    readonly inline_keyboard: readonly (readonly { readonly callback_data: string }[])[];
+  const buttonOf = (args: Readonly<Record<string, unknown>>) => {
+    const { inline_keyboard: rows } = args['reply_markup'] as {
+      readonly inline_keyboard: readonly (readonly { readonly callback_data: string }[])[];
+    };
+    return rows[0]?.[0]?.callback_data;
   };
-  const press = (id: number, from: number, chat: number): void => {
-    const message = { message_id: 101, date: 1, chat: { id: chat, type: 'group', title: 'x' } };
-    const data = rows[0]?.[0]?.callback_data;
+  const first = { message: 101, data: buttonOf(card) };
+  const press = (id: number, from: number, chat: number, { message: messageId, data } = first): void => {
+    const message = { message_id: messageId, date: 1, chat: { id: chat, type: 'group', title: 'x' } };
     const query = {
       id: String(id),
       from: { id: from, is_bot: false, first_name: 'K' },
@@ -83,4 +86,21 @@ test('the bot of the example asks in the chat of the conversation, and passes on
   const changed = await eventually('the card to change', () => callsOf('editMessageText')[0]?.args);
   expect(changed).toMatchObject({ chat_id: '-1001', message_id: 101, reply_markup: { inline_keyboard: [] } });
   expect(callsOf('sendMessage')).toHaveLength(1);
+
+  // A press while Countersign does not run fails, and the bot goes on.
+  const later = await ask('later', '-1001');
+  const messages = () => telegram.calls().filter(({ method }) => /^(send|edit)Message/.test(method));
+  const at = await eventually('the second card', () => {
+    const index = messages().findLastIndex(({ method }) => method === 'sendMessage');
+    return index === 0 ? undefined : index;
+  });
+  const again = { message: 101 + at, data: buttonOf(messages()[at]?.args ?? {}) };
+  await server().stop();
+  press(4, 4711, -1001, again);
+  await eventually('the press to be read', () => callsOf('getUpdates').find(({ args }) => args['offset'] === 5));
+  await restart();
+  press(5, 4711, -1001, again);
+  expect((await told(5)).args['text']).toBe('Recorded.');
+  const second = await http.send({ method: 'GET', path: `/v1/approvals/${later}`, token: token('me') });
+  expect(second.body).toMatchObject({ state: 'approved' });
 }, 180_000);
