@@ -34,9 +34,10 @@ export function buildJudges(target: string, ...programs: readonly (keyof typeof 
   execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd, env: goEnvironment, stdio: 'pipe' });
 }
 
-/** Runs the tests of a package of `examples/go`. Throws with what they printed when one fails. */
-export function testGo(name: 'countersign'): void {
-  execFileSync('go', ['test', `./${name}`], { cwd: folder, env: goEnvironment, encoding: 'utf8', stdio: 'pipe' });
+/** Runs the tests of a package of `examples/go`, or one of them with these variables. Throws with what they printed when one fails. */
+export function testGo(name: 'countersign', only = '', env: Readonly<Record<string, string>> = {}): string {
+  const args = ['test', '-v', ...(only === '' ? [] : ['-run', only]), `./${name}`];
+  return execFileSync('go', args, { cwd: folder, env: { ...goEnvironment, ...env }, encoding: 'utf8', stdio: 'pipe' });
 }
 
 /** The tests that need Go; without it, one test that reports that. */

@@ -69,6 +69,35 @@ type Vote struct {
 	Output    json.RawMessage `json:"output,omitempty"`
 }
 
+// Revealed is what is hidden in an approval: Output of a proposed answer, which is nil where none is proposed.
+type Revealed struct{ Arguments, Output json.RawMessage }
+
+// Card is an approval as a message of a bot of your own (docs/front-ends.md).
+type Card struct {
+	ApprovalID string
+	// State is pending, or how the approval ended.
+	State          string
+	ProposalDigest string
+	ShownDigest    string
+	// Card is what to send, as it is.
+	Card json.RawMessage
+	// Presses are one for each button. Without approve, the card does not show everything.
+	Presses []Press
+	// MayDecide says whether the person may decide now.
+	MayDecide struct {
+		Now         bool
+		Why, Detail string
+	}
+}
+
+// Press is a button of a card, and the response that a press on it stands for.
+type Press struct {
+	// Value is what the button carries. It is no secret and no proof.
+	Value    string
+	Decision string
+	Request  Response
+}
+
 // As returns the client of one person. Two people never share one.
 func (f *FrontEnd) As(person Person) *PersonClient {
 	return &PersonClient{client: &Client{URL: f.URL, AgentToken: f.Token}, person: person}
@@ -112,6 +141,27 @@ func (p *PersonClient) Approvals(ctx context.Context) ([]Approval, error) {
 			return all, nil
 		}
 	}
+}
+
+// Approval returns one question.
+func (p *PersonClient) Approval(ctx context.Context, approvalID string) (Approval, error) {
+	var approval Approval
+	err := p.send(ctx, "GET", "/v1/approvals/"+escaped(approvalID), nil, &approval)
+	return approval, err
+}
+
+// Reveal returns the values that are hidden. It is recorded.
+func (p *PersonClient) Reveal(ctx context.Context, approvalID string) (Revealed, error) {
+	var revealed Revealed
+	err := p.send(ctx, "POST", "/v1/approvals/"+escaped(approvalID)+"/reveal", struct{}{}, &revealed)
+	return revealed, err
+}
+
+// Card returns an approval as a message of a bot of your own. format is telegram, slack, teams or text.
+func (p *PersonClient) Card(ctx context.Context, approvalID, format string) (Card, error) {
+	var card Card
+	err := p.send(ctx, "GET", "/v1/approvals/"+escaped(approvalID)+"/card?format="+url.QueryEscape(format), nil, &card)
+	return card, err
 }
 
 // Respond responds in the name of the person. A refusal is a *Refusal with the code, such as already-voted.

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { createApiClient, createFrontEnd } from '@countersign/api-client';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { missing, type Tool } from '../../../test/clients/tools.js';
-import { buildGo } from '../../../test/go-examples.js';
+import { buildGo, testGo } from '../../../test/go-examples.js';
 import { hasPython, installMsMax, installPython, pythonOf } from '../../../test/python-environment.js';
 import { cleanUpAfterAll, temporaryFolder } from '../../../test/process/harness/cleanup.js';
 import { install } from '../../../test/process/harness/standalone.js';
@@ -52,7 +52,7 @@ beforeAll(async () => {
 
 /** Requests a refund, which two people must approve. */
 async function ask(runId: string): Promise<string> {
-  const call = { toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } };
+  const call = { toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50, password: 'hunter2' } };
   const agent = createApiClient({ url, token: 'agent-token' });
   const { data } = await agent.POST('/v1/tool-calls', { body: { runId, calls: [call] } });
   return data?.calls[0]?.approval?.approvalId ?? '';
@@ -93,6 +93,30 @@ describe('people of a front end answer in their own names', () => {
   itIn('Go', ['Go'], 'in Go', () => trial('Go', ['Kim Ö, 1', 'support'], ['lou', 'ops', 'support']));
 
   itIn('PHP', ['PHP with Guzzle'], 'in PHP', () => trial('PHP', ['Kim Ö, 1', 'approve'], ['lou', 'approve']));
+
+  itIn('Python', ['Python'], 'a question is read, revealed and shown as a card in Python', async () => {
+    const approvalId = await ask('card-in-python');
+    const program = `import asyncio
+from countersign_client import FrontEnd
+
+async def main():
+    async with FrontEnd("${url}", "${desk.token}") as front_end:
+        kim = front_end.as_("kim", ["support"])
+        card = await kim.card("${approvalId}", "telegram")
+        press = card["presses"][0]["request"]
+        print((await kim.reveal("${approvalId}"))["password"], "hunter2" in str(card), card["card"]["text"].splitlines()[0])
+        print((await kim.respond("${approvalId}", **press))["state"])
+
+asyncio.run(main())`;
+    const { stdout } = await promisify(execFile)(pythonOf('client'), ['-c', program]);
+    expect(stdout).toMatch(/^hunter2 False .*refund.*\npending\n$/);
+  });
+
+  itIn('Go', ['Go'], 'a question is read, revealed and shown as a card in Go', async () => {
+    const env = { COUNTERSIGN_URL: url, COUNTERSIGN_TOKEN: desk.token, APPROVAL: await ask('card-in-go') };
+    const name = 'TestAPersonOfAFrontEndReadsRevealsAndGetsACard';
+    expect(testGo('countersign', name, env)).toContain(`--- PASS: ${name}`);
+  });
 
   itIn('Python', ['Python'], 'a group that the token does not list is refused in Python', async () => {
     await expect(runDialog('Python', 'eve', 'admins')).rejects.toThrow('forbidden');

@@ -18,6 +18,11 @@ export interface FrontEndPerson {
 export interface FrontEnd {
   /** Returns a client whose requests are those of this person. Two people never share one. */
   readonly as: (person: FrontEndPerson) => PersonClient;
+  /**
+   * Returns a `fetch` whose requests are those of this person, for another client of the API, such as that of the worker SDK:
+   * `createClient({ url, token, fetch: frontEnd.fetchAs(person) })`.
+   */
+  readonly fetchAs: (person: FrontEndPerson) => typeof fetch;
   /** Ends a person who has left: their votes on pending approvals no longer count. */
   readonly end: (id: string) => ReturnType<typeof endPerson>;
   /** Sends one request in the name of this person, and returns the response as it is. `approvalsHandler` uses it. */
@@ -57,20 +62,24 @@ export function createFrontEnd(options: ApiClientOptions): FrontEnd {
   const api = createApiClient(options);
   return {
     as: (person) => {
-      const client = createApiClient(options);
-      const headers = headersOf(person);
-      client.use({
-        onRequest: ({ request }) => {
-          for (const [name, value] of headers) request.headers.set(name, value);
-        },
-      });
+      const client = createApiClient({ ...options, fetch: fetchAs(options, person) });
       return Object.assign(client, {
         card: (approvalId: string, format: ApiSchemas['CardFormat']) => readCard(client, approvalId, format),
       });
     },
+    fetchAs: (person) => fetchAs(options, person),
     end: (id) => endPerson(api, id),
     forward: (person, request) => forward(options, person, request),
     api,
+  };
+}
+
+function fetchAs({ fetch = fetchUnencoded }: ApiClientOptions, person: FrontEndPerson): typeof globalThis.fetch {
+  const headers = headersOf(person);
+  return (input, init) => {
+    const request = new Request(input, init);
+    for (const [name, value] of headers) request.headers.set(name, value);
+    return fetch(request);
   };
 }
 

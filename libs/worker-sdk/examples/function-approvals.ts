@@ -1,4 +1,5 @@
 // A chat whose messages ask for approval themselves: calls of the model become `function_approval_request` contents, and the user's contents responses.
+import { createFrontEnd, type FrontEndPerson } from '@countersign/api-client';
 import {
   createClient,
   gateTool,
@@ -93,26 +94,9 @@ export async function askAbout(
   return turnOf(worker, user, await worker.step({ runId, toolCalls: calls.map(proposedCallOf) }));
 }
 
-/** A person who is signed in at your application. `groups` are theirs there: a rule may ask only some groups. */
-export interface Person {
-  readonly id: string;
-  readonly groups?: readonly string[];
-  readonly name?: string;
-  readonly assurance?: 'low' | 'medium' | 'high';
-}
-
-/** The client of a person. `token` has role front-end. */
-export function clientOf(person: Person, { url, token }: { readonly url: string; readonly token: string }): Client {
-  const { id, groups = [], name, assurance } = person;
-  const named: typeof fetch = (input, init) => {
-    const headers = new Headers(init?.headers);
-    headers.set('countersign-person', encodeURIComponent(id));
-    headers.set('countersign-person-groups', groups.map(encodeURIComponent).join(', '));
-    if (name !== undefined) headers.set('countersign-person-name', encodeURIComponent(name));
-    if (assurance !== undefined) headers.set('countersign-person-assurance', assurance);
-    return fetch(input, { ...init, headers });
-  };
-  return createClient({ url, token, fetch: named });
+/** The client of a person who is signed in at your application, with their groups there: a rule may ask only some. `token` has role front-end. */
+export function clientOf(person: FrontEndPerson, server: { readonly url: string; readonly token: string }): Client {
+  return createClient({ ...server, fetch: createFrontEnd(server).fetchAs(person) });
 }
 
 /** Whether the answer decided; undefined: it waits for others, or the call was decided before, and the turn says so. */

@@ -88,6 +88,10 @@ class Person:
         """Returns what is hidden: `arguments`, and `output` where an answer is proposed in place of the run. It is recorded."""
         return await self._send("POST", f"/v1/approvals/{_quoted(approval_id)}/reveal", {})
 
+    async def card(self, approval_id: str, format: str = "text") -> dict[str, Any]:
+        """Returns a question as a message of a bot of your own: `format` is `"telegram"`, `"slack"`, `"teams"` or `"text"`."""
+        return await self._send("GET", f"/v1/approvals/{_quoted(approval_id)}/card?{urlencode({'format': format})}")
+
     async def me(self) -> dict[str, Any]:
         """Returns who the person is: `principal`, `groups`."""
         return await self._send("GET", "/v1/me")
