@@ -8,7 +8,8 @@ export const componentWords: Readonly<Record<string, string>> = {
   BulkResultsResult: 'What became of one approval.',
   Cancel: 'Why something is cancelled.',
   CancelledRunNotCancelledItem: 'A call that was not cancelled, and why.',
-  ClaimDigestInput: 'All that the digest of a call covers except the arguments.',
+  ClaimDigestInput:
+    'All that the digest of a call covers except the arguments. `actionDigest` is `sha256:` and the lower-case hex SHA-256 of the RFC 8785 form of one object, which has these members and `arguments`.',
   ClaimExecution: 'A worker claims the execution of a call.',
   CreateGrant: 'The terms of a standing grant.',
   CreateGrantMatch:

@@ -231,7 +231,8 @@ export const memberWords: Readonly<Record<string, string>> = {
   'BusinessHours.to': 'The time of day at which the hours end.',
   'RequirementEscalationItem.to': 'The groups that are asked as well.',
   'RequirementEscalationItem.expiresInMs': 'After which time they are asked, in milliseconds.',
-  toolCallId: 'The id of the call that the model or the framework gave.',
+  toolCallId:
+    'The id of the call that the model or the framework gave. It is unique in its run: where a model repeats its ids, put the step in front.',
   toolCall: 'The call as it stood then. Null: it did not exist.',
   toolName: 'The name of the tool.',
   toolSchemaHash: "The digest of the tool's schema. Null: the request had none.",
