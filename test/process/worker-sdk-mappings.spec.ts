@@ -1,5 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { gateTool } from '@countersign/worker-sdk';
 import { MappingError, OtherPersonError } from '@countersign/worker-sdk/mappings';
+import { z } from 'zod';
 import { answerTo, askAbout, nextTurn } from '../../libs/worker-sdk/examples/function-approvals.js';
 import { createToolApprovals } from '../../libs/worker-sdk/examples/user-interactions.js';
 import { cleanUpAfterAll } from './harness/cleanup.js';
@@ -236,4 +238,42 @@ test('the event that closes a dialog says what was decided by whom, also when an
   expect(events.slice(1)).toMatchObject([
     { interactionId, results: { approved: false }, metadata: { outcome: 'denied', decidedBy: ['desk#lee'] } },
   ]);
+});
+
+test('a workflow whose allow-list and time are those of its workflow.toml asks about another tool alone, in the words of the workflow', async () => {
+  const toolOf = (name: string, description: string) =>
+    gateTool({
+      ...{ name, description, inputSchema: z.strictObject({ q: z.string() }) },
+      approvalPrompt: () => `是否批准调用工具 "${name}"?`,
+      execute: ({ q }) => `${name}: ${q}`,
+    });
+  const names = ['get_weather', 'send_mail', 'search_web'];
+  const tools = names.map((name) => toolOf(name, `Tool ${name}`));
+  const rules =
+    'version: 1\ndefault: require\nautoApprovedTools: [get_weather, search_web]\ndefaults: { batch: sequential, expiresIn: 1m }\n';
+  const own = await openDesk(rules, tools);
+  const events: InteractionEvent[] = [];
+  const window = windowOf(own.person('kim'));
+  const approvals = createToolApprovals(own.worker(), window, 'flow', (event) => void events.push(event));
+  const toolCalls = names.map((toolName) => ({ toolCallId: toolName, toolName, arguments: { q: 'x' } }));
+  const done = approvals.execute('node', { runId: 'thread', toolCalls });
+  const asked = await eventually('the question', () => events[0]);
+  expect(asked).toMatchObject({
+    ...{ type: 'USER_INTERACTION_REQUESTED', operationType: 'TOOL_APPROVAL', threadId: 'thread', timeout: 60_000 },
+    prompt: '是否批准调用工具 "send_mail"?',
+    metadata: {
+      toolApproval: { toolName: 'send_mail', toolDescription: 'Tool send_mail', toolParameters: { q: 'x' } },
+    },
+  });
+  const inputData = {
+    ...{ toolName: 'send_mail', toolDescription: 'Tool send_mail', toolParameters: { q: 'x' }, approved: true },
+    ...{ editedParameters: { q: 'y' }, userInstruction: 'then tell me' },
+  };
+  await approvals.respond({ interactionId: asked.interactionId, inputData }, deliveryOf('kim'));
+  expect(await done).toMatchObject([
+    { status: 'succeeded', output: 'get_weather: x' },
+    { status: 'succeeded', output: 'send_mail: y', edited: true, instruction: 'then tell me' },
+    { status: 'succeeded', output: 'search_web: x' },
+  ]);
+  expect(events.map(({ type }) => type)).toEqual(['USER_INTERACTION_REQUESTED', 'USER_INTERACTION_PROCESSED']);
 });

@@ -3,7 +3,7 @@ import { rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { createClient, createWorker, gateTool } from '@countersign/worker-sdk';
-import type { Client, Worker } from '@countersign/worker-sdk';
+import type { Client, GateTool, Worker } from '@countersign/worker-sdk';
 import type {
   FunctionApprovalResponseContent,
   UserInteractionProcessed,
@@ -84,11 +84,12 @@ export interface Desk {
   readonly restart: () => Promise<void>;
 }
 
-export async function openDesk(): Promise<Desk> {
+/** `rules` and `more`: another policy, and the tools of the worker in addition. */
+export async function openDesk(rules = policy, more: readonly GateTool[] = []): Promise<Desk> {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'data'));
   writeFileSync(join(folder, 'data', 'tokens.json'), JSON.stringify(tokens), { mode: 0o600 });
-  writeFileSync(join(folder, 'policy.yaml'), policy);
+  writeFileSync(join(folder, 'policy.yaml'), rules);
   const server = await install({ COUNTERSIGN_POLICY: join(folder, 'policy.yaml') }, folder);
   const url = `http://127.0.0.1:${String(server.port)}`;
   const front = { url, token: token('desk') };
@@ -108,7 +109,7 @@ export async function openDesk(): Promise<Desk> {
     url,
     worker: () => {
       const options = { url, token: token('agent'), resolverToken: token('worker'), agentId: 'agent' };
-      const worker = createWorker({ ...options, tools: [dropTable, countRows, wire] });
+      const worker = createWorker({ ...options, tools: [dropTable, countRows, wire, ...more] });
       onCleanup(() => worker.close(0));
       return worker;
     },
