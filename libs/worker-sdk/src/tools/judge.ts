@@ -58,7 +58,7 @@ async function needOf<I, C>(
     if (!verdict.success) return failClosed(`The approval check of ${name} returned neither true nor false`);
     if (typeof verdict.data === 'boolean') return { needsApproval: verdict.data };
     const { required, reason } = verdict.data;
-    return { needsApproval: required, ...(required && reason !== undefined ? { reason: cut(reason) } : {}) };
+    return { needsApproval: required, ...(reason === undefined ? {} : { reason: cut(reason) }) };
   } catch (error) {
     return failClosed(`The approval check of ${name} failed (${messageOf(error)})`);
   }

@@ -86,7 +86,7 @@ export interface Question {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The result of a predicate. Approvers see the reason. */
+/** The result of a predicate. The log has the reason, and approvers see it, also where only the policy asks them. */
 export type ApprovalVerdict = boolean | { readonly required: boolean; readonly reason?: string | undefined };
 
 /**
