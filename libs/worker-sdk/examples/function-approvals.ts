@@ -1,5 +1,4 @@
 // A chat whose messages ask for approval themselves: calls of the model become `function_approval_request` contents, and the user's contents responses.
-import { createFrontEnd, type FrontEndPerson } from '@countersign/api-client';
 import {
   createClient,
   gateTool,
@@ -94,9 +93,26 @@ export async function askAbout(
   return turnOf(worker, user, await worker.step({ runId, toolCalls: calls.map(proposedCallOf) }));
 }
 
-/** The client of a person who is signed in at your application, with their groups there: a rule may ask only some. `token` has role front-end. */
-export function clientOf(person: FrontEndPerson, server: { readonly url: string; readonly token: string }): Client {
-  return createClient({ ...server, fetch: createFrontEnd(server).fetchAs(person) });
+/** A person who is signed in at your application. `groups` are theirs there: a rule may ask only some groups. */
+export interface Person {
+  readonly id: string;
+  readonly groups?: readonly string[];
+  readonly name?: string;
+  readonly assurance?: 'low' | 'medium';
+}
+
+/** What `createFrontEnd(server)` of `@countersign/api-client` returns. */
+interface FrontEnd {
+  readonly fetchAs: (person: Person) => typeof fetch;
+}
+
+/** The client of a person. The token of `server` has role front-end. */
+export function clientOf(
+  frontEnd: FrontEnd,
+  person: Person,
+  server: { readonly url: string; readonly token: string },
+): Client {
+  return createClient({ ...server, fetch: frontEnd.fetchAs(person) });
 }
 
 /** Whether the answer decided; undefined: it waits for others, or the call was decided before, and the turn says so. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createFrontEnd } from '@countersign/api-client';
 import { expect } from '@jest/globals';
 import { createClient, createWorker, gateTool } from '@countersign/worker-sdk';
 import type { Client, GateTool, Worker } from '@countersign/worker-sdk';
@@ -94,7 +95,7 @@ export async function openDesk(rules = policy, more: readonly GateTool[] = []): 
   const url = `http://127.0.0.1:${String(server.port)}`;
   const front = { url, token: token('desk') };
   const person: Desk['person'] = (id, proven) =>
-    clientOf({ id, groups: ['ops'], ...(proven && { assurance: 'medium' }) }, front);
+    clientOf(createFrontEnd(front), { id, groups: ['ops'], ...(proven && { assurance: 'medium' }) }, front);
   const remove = async (path: string, id: string): Promise<void> => {
     // A second withdrawal says that it repeats no earlier one.
     const key = { 'idempotency-key': randomUUID() };
