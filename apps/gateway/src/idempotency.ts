@@ -71,7 +71,8 @@ export interface IdempotencyPorts {
 const namespace = '6f1b1c5e-2f67-5b0e-9d55-0f7f0c6f5a61';
 /** A hash of another form says nothing: earlier versions hashed the bytes as they were sent. */
 const form = 'jcs-';
-const keptMs = 24 * 60 * 60 * 1000;
+/** How long the body of a request is remembered by its key. */
+export const keyKeptMs = 24 * 60 * 60 * 1000;
 const purgeEveryMs = 10 * 60 * 1000;
 
 /** Idempotency keys over a store. */
@@ -83,7 +84,7 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
     const now = clock.now();
     if (now - purgedAtMs < purgeEveryMs) return;
     purgedAtMs = now;
-    store.purge(now - keptMs);
+    store.purge(now - keyKeptMs);
   };
 
   const remember = (request: KnownRequest): void => {
@@ -120,7 +121,7 @@ export function createIdempotency({ store, clock, log, requestHash = () => unkey
         return Buffer.compare(first.bytes, bytes) === 0 ? { ...(await first.answer), isRepeat: true } : reused(key);
       }
       const known = store.find(scope);
-      const kept = known !== undefined && clock.now() - known.storedAtMs < keptMs ? known : undefined;
+      const kept = known !== undefined && clock.now() - known.storedAtMs < keyKeptMs ? known : undefined;
       if (kept !== undefined && isAnother(kept.bodyHash, bodyHashOf(bytes))) return reused(key);
       const owner = hash('sha256', JSON.stringify(provenKey(actor).split('\n'))).slice(0, 16);
       const answer = run({ scope, owner, bytes }, kept, send).finally(() => running.delete(scope));

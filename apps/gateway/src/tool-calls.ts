@@ -16,6 +16,7 @@ import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import { conclude, shownMsMax } from './conclude.js';
 import type { WriteContext } from './conclude.js';
+import { keyKeptMs } from './idempotency.js';
 import type { GatewayPorts } from './ports.js';
 import { withTurnNow } from './turn-now.js';
 import { viewsFor } from './views-for.js';
@@ -195,7 +196,10 @@ async function cancelOpenCalls(
       grants: readModel.grants.ofRun(...run, commands.clock.now()),
     }),
   };
-  const { calls, position } = await cancelRun({ ...ports, openCalls }, actor, { runId, reason }, commandId);
+  const run = { runId, reason, repeatedForMs: keyKeptMs };
+  const outcome = await cancelRun({ ...ports, openCalls }, actor, run, commandId);
+  if ('refusal' in outcome) return refused(outcome.refusal);
+  const { calls, position } = outcome;
   return conclude(ports, 'CancelRun', { status: 'done', value: calls, position }, () => {
     const cancelled: string[] = [];
     const notCancelled: { callId: string; code: string; detail: string }[] = [];

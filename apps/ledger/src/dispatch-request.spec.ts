@@ -1,7 +1,10 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { findCall, withoutWrites } from '@countersign/commands';
 import type { Actor, CommandPorts } from '@countersign/commands';
+import { deriveCallId } from '@countersign/contracts';
 import { createSystemIds, systemClock } from '@countersign/runtime';
 import { dispatchRequest } from './dispatch-request.js';
+import type { Request } from './parse-request.js';
 import { callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
 import type { LedgerWorld } from './testing/ledger-world.js';
 
@@ -59,4 +62,73 @@ it('names the identical call that is pending when it refuses to ask people again
     'ask',
   );
   expect(refusal).toMatchObject({ code: 'already-pending', extra: { toolCallId: 'first' } });
+});
+
+describe('another message under the id of an earlier one', () => {
+  const [runId, toolCallId] = ['run-1', 'a'];
+  const call = { toolCallId, toolName: 'delete_file', arguments: { n: 1 } };
+  const about = { runId, toolCallId };
+  const messages: readonly (readonly [first: Request, other: Request, more?: object])[] = [
+    [
+      { type: 'ApprovalRequested', body: { ...about, reason: 'one' } },
+      { type: 'ApprovalRequested', body: { ...about, reason: 'two' } },
+    ],
+    [
+      { type: 'ApprovalRequested', body: { ...about, description: 'one' } },
+      { type: 'ApprovalRequested', body: { ...about, description: 'two' } },
+      { needsApproval: true },
+    ],
+    [
+      { type: 'ToolCallCancelled', body: { ...about, reason: 'one' } },
+      { type: 'ToolCallCancelled', body: { ...about, reason: 'two' } },
+    ],
+    [
+      { type: 'ToolCallCancelled', body: { runId, reason: 'one' } },
+      { type: 'ToolCallCancelled', body: { runId, reason: 'two' } },
+    ],
+    [
+      { type: 'ToolCallCancelled', body: { runId, reason: 'one' } },
+      { type: 'ToolCallCancelled', body: { runId: 'run-2', reason: 'one' } },
+    ],
+    [
+      { type: 'ToolOutputSubmitted', body: { ...about, status: 'succeeded', output: 1 } },
+      { type: 'ToolOutputSubmitted', body: { ...about, status: 'succeeded', output: 2 } },
+      { clientExecuted: true },
+    ],
+  ];
+
+  it.each(messages)('is refused, and the same one is answered as before: %j, %j', async (first, other, more) => {
+    const { commands, store } = world;
+    await world.deliver(requestMessage('ToolCallRequested', { runId, calls: [{ ...call, ...more }] }));
+    const callId = deriveCallId('default', runId, toolCallId);
+    const openCalls = {
+      of: async () => ({ calls: [{ callId, requestedBy: 'kafka' }], requesters: ['kafka'], grants: [] }),
+    };
+    const ports = { commands, store, openCalls, clock: systemClock, ids: createSystemIds() };
+    const owner = { ...actor, principal: (await findCall(commands, 'default', callId))?.request.requestedBy ?? '' };
+    const send = (request: Request) => dispatchRequest(ports, owner, request, 'same-id');
+    expect(await send(first)).toBeUndefined();
+    const head = await store.head();
+    expect(await send(other)).toMatchObject({ code: 'idempotency-key-reused' });
+    expect(await send(first)).toBeUndefined();
+    // One whose signature is late is only recognised.
+    expect(await dispatchRequest(withoutWrites(ports), owner, other, 'same-id')).toMatchObject({
+      code: 'idempotency-key-reused',
+    });
+    expect(await dispatchRequest(withoutWrites(ports), owner, first, 'same-id')).toBeUndefined();
+    expect(await store.head()).toBe(head);
+  });
+
+  it('is a mismatch where it requests the same call with other arguments', async () => {
+    const send = (n: number) =>
+      dispatchRequest(
+        { ...world, openCalls: { of: async () => ({ calls: [], requesters: [], grants: [] }) }, clock: systemClock, ids: createSystemIds() },
+        actor,
+        { type: 'ToolCallRequested', body: { runId, calls: [{ ...call, arguments: { n } }] } },
+        'same-id',
+      );
+    expect(await send(1)).toBeUndefined();
+    expect(await send(2)).toMatchObject({ code: 'tool-call-mismatch' });
+    expect(await send(1)).toBeUndefined();
+  });
 });

@@ -71,7 +71,9 @@ async function cancelWholeRun(
   body: { readonly runId: string; readonly reason: string },
   commandId: string,
 ): Promise<Refusal | undefined> {
-  const [first, ...rest] = notCancelledOf(await cancelRun(ports, actor, body, commandId));
+  const cancelled = await cancelRun(ports, actor, body, commandId);
+  if ('refusal' in cancelled) return cancelled.refusal;
+  const [first, ...rest] = notCancelledOf(cancelled);
   if (first === undefined) return undefined;
   const others = rest.length === 0 ? '' : `, and ${String(rest.length)} more`;
   return { ...first.refusal, detail: `${first.callId}${others}: ${first.refusal.detail}` };

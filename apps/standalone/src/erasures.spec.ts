@@ -92,6 +92,8 @@ it('has the first result again for the same command, and erases nothing that cam
   expect(await erase({}, actor, 'command-1')).toEqual(first);
   expect(viewOf('b').arguments).toEqual({ password: secret });
   expect(await erase({}, actor, 'command-2')).toMatchObject({ status: 'erased', calls: 1 });
+  const other = await erase({ reason: 'another one' }, actor, 'command-1');
+  expect(other).toMatchObject({ code: 'idempotency-key-reused' });
 });
 
 it('leaves nothing to erase of a subject without encrypted values', async () => {

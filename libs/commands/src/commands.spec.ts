@@ -18,7 +18,7 @@ import { createArgumentSchemas } from './request/argument-schema.js';
 import * as api from './commands.js';
 import { createCommandHandler } from './stream/handle-command.js';
 import { createKnownStops } from './stops/known-stops.js';
-import { serviceResolver } from './execution.js';
+import { serviceResolver } from './claim.js';
 import type { Result } from './result.js';
 import type { CommandPorts, ServiceTool, ToolCallHandler } from './ports.js';
 

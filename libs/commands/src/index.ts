@@ -8,8 +8,8 @@ export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './request/argum
 export type { CancelRunPorts, OpenCall, OpenCalls, OpenCallsOfRun } from './people/cancel-run.js';
 export type { OpenCallsInside } from './people/end-inside.js';
 export * from './commands.js';
-export { serviceResolver } from './execution.js';
-export type { Receipted } from './execution.js';
+export { serviceResolver } from './claim.js';
+export type { Receipted } from './claim.js';
 export { isForbiddenToRun, receiptOf } from './receipt.js';
 export type { ClaimReceipt } from './receipt.js';
 export { createCommandHandler } from './stream/handle-command.js';
@@ -35,6 +35,7 @@ export type {
 export { recordAtStart, recordPolicy, recordShadowPolicy } from './policy-activation.js';
 export type { RequestedToolCalls } from './request/request-tool-calls.js';
 export type { BulkResult } from './people/respond-in-bulk.js';
+export { reusedKey } from './stream/repeats.js';
 export { UnreadableStreamError } from './stream/unreadable-stream.js';
 export { fileStopId } from './stops/file-stop.js';
 export { isCovered, stopOf } from './stops/coverage.js';

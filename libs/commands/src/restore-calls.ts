@@ -3,7 +3,7 @@ import { currentApproval, toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { builtInBatch, settleBatch } from './batch.js';
-import { claim, serviceResolver } from './execution.js';
+import { claim, serviceResolver } from './claim.js';
 import { revokeGrant } from './grants/grants.js';
 import { requestApproval } from './people/ask.js';
 import { cancelToolCall } from './people/cancel-call.js';

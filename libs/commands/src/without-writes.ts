@@ -1,6 +1,5 @@
 import type { CancelRunPorts } from './people/cancel-run.js';
-import { decideOn } from './stream/handle-command.js';
-import type { CommandHandler } from './stream/handle-command.js';
+import type { CommandHandler, Decide } from './stream/handle-command.js';
 import type { CommandPorts } from './ports.js';
 
 /** A command that was only to be recognised would record something. */
@@ -31,10 +30,13 @@ export function withoutWrites(ports: CancelRunPorts): CancelRunPorts {
 function neverWriting<State, Event>(handler: CommandHandler<State, Event>): CommandHandler<State, Event> {
   return {
     ...handler,
-    handleCommand: async (stream, decide, meta) => {
-      const answer = await decideOn(await handler.load(stream), decide, meta);
-      if (answer.status === 'append') throw new WouldWriteError(stream);
-      return answer;
+    handleCommand: (stream, decide, meta) => {
+      const decideAlone: Decide<State, Event> = async (state, lateMs) => {
+        const result = await decide(state, lateMs);
+        if (result.status === 'accepted' && result.events.length > 0) throw new WouldWriteError(stream);
+        return result;
+      };
+      return handler.handleCommand(stream, decideAlone, { ...meta, writeOnly: false });
     },
   };
 }

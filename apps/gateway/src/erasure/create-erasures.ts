@@ -1,5 +1,5 @@
 import type { Actor, CommandPorts, Result } from '@countersign/commands';
-import { cancelToolCall, cancelWaitingFirst, proofOf } from '@countersign/commands';
+import { cancelToolCall, cancelWaitingFirst, proofOf, reusedKey } from '@countersign/commands';
 import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
 import { currentSchemaVersion, isReadable, isSettled, subjectStream } from '@countersign/contracts';
 import { queuedIn } from '@countersign/domain';
@@ -126,6 +126,7 @@ async function finishRepeated(
   const { stream, proofs } = await proofsOf(ports, tenant, request);
   const proof = proofs.find(({ metadata }) => metadata.commandId === commandId);
   if (proof === undefined) return undefined;
+  if ((proof.data as SubjectEvent['data']).reason !== (request.reason ?? null)) return reusedKey;
   const left: string[] = [];
   for (const each of await subjectsIn(ports.raw, tenant, request)) left.push(...(await ports.keys.idsOf(tenant, each)));
   const { keys, calls, values, clearValues, erasedAt } = proof.data as SubjectEvent['data'];

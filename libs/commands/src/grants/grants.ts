@@ -1,10 +1,11 @@
 import { deriveGrantId, grantStream, isGrantId, parseApprovalId } from '@countersign/contracts';
-import type { CreateGrantBody, Remember, RespondBody, RevokeGrantBody } from '@countersign/contracts';
+import type { CreateGrantBody, GrantEvent, Remember, RespondBody, RevokeGrantBody } from '@countersign/contracts';
 import { currentProposal, grantDecider } from '@countersign/domain';
 import type { Grant, GrantCommand, GrantState } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import { aliasesOf } from '../people/aliases.js';
 import type { GrantPorts } from './grant-ports.js';
+import { isAsAsked, isAsRemembered } from './same-grant.js';
 import { mayConfirm, planGrant, planRemembered } from './plan-grant.js';
 import type { PlannedGrant } from './plan-grant.js';
 import type { CommandPorts } from '../ports.js';
@@ -13,6 +14,8 @@ import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import { respond } from '../people/respond.js';
 import { forbidden } from '../stream/forbidden.js';
+import type { CommandMeta } from '../stream/handle-command.js';
+import { reusedKey } from '../stream/repeats.js';
 import { findCall } from '../stream/with-tool-call.js';
 
 /** Creates a standing grant. Above the risk tier it waits for a second person. */
@@ -23,12 +26,14 @@ export async function createGrant(
   commandId: string,
 ): Promise<Result<Grant>> {
   const recorded = await recordedBefore(ports, actor, commandId);
-  if (recorded !== undefined) return recorded;
+  if (recorded !== undefined) return isAsAsked(recorded.value.terms, body) ? recorded : reusedKey;
   const refusal = forbidden(ports, { tenant: actor.tenant, runId: body.runId ?? '' }, 'judge');
   if (refusal !== undefined) return refusal;
   const planned = await planGrant(ports, actor, body);
   if (planned.status === 'refused') return planned;
-  return recordGrant(ports, actor, planned.terms, commandId);
+  const outcome = await recordGrant(ports, actor, planned.terms, commandId);
+  // Another process may have recorded one under the same key meanwhile.
+  return outcome.status === 'refused' || isAsAsked(outcome.value.terms, body) ? outcome : reusedKey;
 }
 
 /** A second person confirms a pending grant. They must be able to give it themselves. */
@@ -57,7 +62,9 @@ export function revokeGrant(
 ): Promise<Result<Grant>> {
   const { principal: revokedBy, via } = actor;
   const why = reason === undefined ? {} : { reason };
-  return withGrant(ports, actor, { grantId, commandId }, (_, at) => ({
+  const isRepeat = (recorded: readonly GrantEvent[]): boolean =>
+    recorded.every(({ type, data }) => type !== 'GrantRevoked' || data.reason === reason);
+  return withGrant(ports, actor, { grantId, commandId, isRepeat }, (_, at) => ({
     ...{ type: 'RevokeGrant', at, revokedBy, via },
     ...why,
   }));
@@ -81,7 +88,11 @@ export async function respondAndRemember(
 ): Promise<Result<Grant | null>> {
   if (actor.vouchedBy !== undefined) return noGrants;
   const recorded = await recordedBefore(ports, actor, commandId);
-  if (recorded !== undefined) return recorded;
+  if (recorded !== undefined) {
+    if (!isAsRemembered(recorded.value.terms, remember)) return reusedKey;
+    const repeated = await respond(ports, actor, approvalId, response, commandId);
+    return repeated.status === 'refused' ? repeated : recorded;
+  }
   const before = await findApproval(ports, actor, approvalId);
   if (before === undefined) return refused('unknown-approval', `there is no approval ${approvalId}`);
   const refusal = forbidden(ports, before.call.request, 'judge');
@@ -109,7 +120,7 @@ async function recordedBefore(
   ports: CommandPorts,
   { tenant, principal }: Actor,
   commandId: string,
-): Promise<Result<Grant> | undefined> {
+): Promise<(Result<Grant> & { readonly status: 'done' }) | undefined> {
   const { state, position } = await handlerOf(ports).load(grantStream(deriveGrantId(tenant, principal, commandId)));
   const grant = grantOf(state, tenant);
   return grant === undefined ? undefined : { status: 'done', value: grant, position };
@@ -126,9 +137,8 @@ async function recordGrant(
   return handle(ports, actor, { grantId, commandId }, () => command);
 }
 
-interface Target {
+interface Target extends Pick<CommandMeta<GrantState, GrantEvent>, 'commandId' | 'isRepeat'> {
   readonly grantId: string;
-  readonly commandId: string;
 }
 
 type Built = GrantCommand | (Result & { readonly status: 'refused' });
@@ -150,7 +160,7 @@ async function withGrant(
 async function handle(
   ports: CommandPorts,
   actor: Actor,
-  { grantId, commandId }: Target,
+  { grantId, ...command }: Target,
   build: (state: GrantState) => Built,
 ): Promise<Result<Grant>> {
   const { decideGrant = grantDecider.decide } = ports;
@@ -159,7 +169,7 @@ async function handle(
     const built = build(state);
     return 'refusal' in built ? built : withProof(decideGrant(built, state), actor);
   };
-  const meta = { tenant, callId: null, runId: null, commandId };
+  const meta = { tenant, callId: null, runId: null, ...command };
   const handled = await handlerOf(ports).handleCommand(grantStream(grantId), decide, meta);
   if (handled.status === 'refused') return { status: 'refused', refusal: handled.refusal };
   // A repeat is recognised by its id before it is decided, so the tenant is looked at here as well.

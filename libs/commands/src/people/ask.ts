@@ -1,5 +1,5 @@
 import { approvalIdOf, isCallId } from '@countersign/contracts';
-import type { RequestApprovalBody } from '@countersign/contracts';
+import type { RequestApprovalBody, ToolCallEvent } from '@countersign/contracts';
 import { insideCancelled, isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
 import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
@@ -13,6 +13,7 @@ import type { Asker } from '../request/quotas.js';
 import { endIfInsideCancelled, isInsideCancelled } from './end-inside.js';
 import { stopped, whenStopsKnown } from '../stops/stopped.js';
 import { forbidden } from '../stream/forbidden.js';
+import { saysTheSame } from '../stream/repeats.js';
 import { findCall, withToolCall } from '../stream/with-tool-call.js';
 import { refused } from '../result.js';
 import type { Result } from '../result.js';
@@ -38,13 +39,35 @@ export async function requestApproval(
     return whenStopsKnown(ports, tenant, () => builtInBatch(ports, call, build, commandId));
   };
   const ask = async (): Promise<Result> => {
-    const target = { tenant, callId, commandId };
+    const target = { tenant, callId, commandId, isRepeat: isSameQuestion(body) };
     const outcome = await withToolCall(ports, target, toolCallRules.requestApproval, question);
     return outcome.status === 'refused' ? outcome : afterQuestion(ports, outcome);
   };
   const hasQuotas = ports.policies.of(tenant).quotas !== null;
   const call = hasQuotas && isCallId(callId) ? await findCall(ports, tenant, callId) : undefined;
   return call === undefined ? ask() : inTurnOfAsker(ports, askerAbout(actor, call), ask);
+}
+
+/**
+ * Returns whether a recorded question, or what was added to one, has these words and decisions. A message that found people asked
+ * already added its words, or nothing.
+ */
+function isSameQuestion({ reason, description, allowedDecisions }: RequestApprovalBody) {
+  return (recorded: readonly ToolCallEvent[]): boolean =>
+    saysTheSame(recorded, {
+      ApprovalRequested: (told) =>
+        isTold(told.reason, reason) &&
+        isTold(told.description, description) &&
+        told.requirement.allowedDecisions.every((one) => one === 'deny' || allowedDecisions?.includes(one) !== false),
+      ApprovalDescribed: (told) =>
+        (told.reason === null || isTold(told.reason, reason)) &&
+        (told.description === null || isTold(told.description, description)),
+    });
+}
+
+/** Words that follow others are recorded behind the name of their principal. */
+function isTold(told: string | null, words: string | undefined): boolean {
+  return words === undefined || told === words || told?.endsWith(`: ${words}`) === true;
 }
 
 /** The question about a call as it is recorded now, with all that is known about it. */
@@ -114,7 +137,7 @@ export async function describeApproval(
 ): Promise<Result> {
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId },
+    { tenant: actor.tenant, callId, commandId, isRepeat: isSameQuestion(body) },
     toolCallRules.describeApproval,
     (_, at) => ({
       type: 'DescribeApproval',

@@ -3,6 +3,7 @@ import type { ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import { reachOf } from '../actor.js';
 import { doneByWord, inBatch, settleBatch } from '../batch.js';
+import { saysTheSame } from '../stream/repeats.js';
 import { withToolCall } from '../stream/with-tool-call.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
@@ -18,7 +19,10 @@ export async function cancelToolCall(
   let found: ToolCall | undefined;
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId, by: actor },
+    {
+      ...{ tenant: actor.tenant, callId, commandId, by: actor },
+      isRepeat: (recorded) => saysTheSame(recorded, { ToolCallCancelled: (data) => data.reason === reason }),
+    },
     toolCallRules.cancelToolCall,
     (call, at) => {
       found = call;

@@ -13,7 +13,9 @@ import { cancelWaitingFirst } from './cancel-waiting.js';
 import { revokeOfRun } from './revoke-of-run.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
+import { reusedKey } from '../stream/repeats.js';
 import { UnreadableStreamError, unreadableRefusal } from '../stream/unreadable-stream.js';
+import type { Refused } from '../stream/with-tool-call.js';
 
 /** A call that is not settled, and the principal that requested it. */
 export interface OpenCall {
@@ -50,6 +52,8 @@ export interface CancelledRun {
   readonly runId: string;
   readonly reason: string;
   readonly requestedBy?: string;
+  /** After this time a repeat that leaves an open call is refused. Default: it is answered for ever. */
+  readonly repeatedForMs?: number;
 }
 
 /** The effect of the cancellation of a run on one of its calls. */
@@ -85,10 +89,11 @@ export async function cancelRun(
   actor: Actor,
   run: CancelledRun,
   commandId: string,
-): Promise<RunCancellation> {
+): Promise<RunCancellation | Refused> {
   const open = await ports.openCalls.of(actor.tenant, run.runId);
   const share = shareOf(actor, run, open);
   const listed = await listedOnce(ports, actor, run, share, commandId);
+  if (isOfAnother(listed, run) || isTooOld(ports, listed, run, share)) return reusedKey;
   const revokedAt = await revokeOfRun(ports, actor.tenant, run.runId, grantsToEnd(actor, run, open, listed), commandId);
   const calls = await cancelWaitingFirst(listed.callIds, open.calls, (callId) =>
     cancelToolCall(ports.commands, actor, callId, run.reason, commandId),
@@ -96,6 +101,23 @@ export async function cancelRun(
   const positions = calls.map(({ outcome }) => (outcome.status === 'done' ? outcome.position : 0));
   const position = positions.reduce((latest, one) => Math.max(latest, one), Math.max(listed.position, revokedAt));
   return { calls: [...calls, ...share.refused], position };
+}
+
+function isOfAnother({ recordedAs }: Recorded, { runId, reason }: CancelledRun): boolean {
+  return recordedAs !== undefined && (recordedAs.runId !== runId || recordedAs.reason !== reason);
+}
+
+/** Attack on the stop of a run: its key was used before, so it is told as done, and the calls that were requested since go on. */
+function isTooOld(
+  { clock }: CancelRunPorts,
+  { recordedAt, callIds }: Recorded,
+  { repeatedForMs }: CancelledRun,
+  share: Share,
+): boolean {
+  if (recordedAt === undefined || repeatedForMs === undefined) return false;
+  if (clock.now() - Date.parse(recordedAt) < repeatedForMs) return false;
+  const listed = new Set(callIds);
+  return share.callIds.some((callId) => !listed.has(callId));
 }
 
 /** Returns the calls that are still open, and why. A call that ended during the cancellation is none of them. */
@@ -179,6 +201,8 @@ async function listedOnce(
 interface Recorded {
   /** When the list was begun, by the store's clock. Undefined: nothing is recorded. */
   readonly recordedAt: string | undefined;
+  /** The run and the reason that the list was begun with. Undefined: nothing is recorded. */
+  readonly recordedAs: Pick<CancelledRun, 'runId' | 'reason'> | undefined;
   readonly callIds: readonly string[];
   readonly count: number;
   readonly isWhole: boolean;
@@ -192,6 +216,7 @@ async function recordedIn(store: Pick<EventStore, 'readStream'>, stream: string)
   const last = events.at(-1);
   return {
     recordedAt: recorded.at(0)?.recordedAt,
+    recordedAs: events.at(0),
     callIds: events.flatMap(({ callIds }) => callIds),
     count: events.length,
     isWhole: last !== undefined && last.more !== true,

@@ -63,6 +63,16 @@ describe('a passkey', () => {
     expect(await statusOf(key)).toBe('removed');
   });
 
+  it('is not answered with another one that was registered under the same idempotency key', async () => {
+    const given = registrationOf(alice, createAuthenticator());
+    const register = (body: api.RegistrationBody) =>
+      api.registerPasskey(world.commands, alice, site, body, 'one-key');
+    done(await register(given));
+    done(await register(given));
+    expect(codeOf(await register({ ...given, name: 'other' }))).toBe('idempotency-key-reused');
+    expect(codeOf(await register(registrationOf(alice, createAuthenticator())))).toBe('idempotency-key-reused');
+  });
+
   it('is removed by its owner alone', async () => {
     const key = createAuthenticator();
     done(await add(alice, key));

@@ -1,5 +1,5 @@
 import { passkeysStream } from '@countersign/contracts';
-import type { PasskeyAssertion } from '@countersign/contracts';
+import type { PasskeyAssertion, PasskeyEvent } from '@countersign/contracts';
 import { isSameIdentity, passkeyDecider, passkeyInForce } from '@countersign/domain';
 import type { Passkey, PasskeyCommand, Passkeys } from '@countersign/domain';
 import type { RelyingParty } from '@countersign/passkeys';
@@ -54,10 +54,20 @@ export async function registerPasskey(
   if (registered.status === 'refused') return refused('forbidden', `the passkey is not registered: ${registered.why}`);
   const { status: _status, ...key } = registered;
   const { name, transports } = body;
-  return handle(ports, actor, { credentialId: key.credentialId, commandId }, (_, at) => ({
-    ...{ type: 'RegisterPasskey', at, needsSecondPerson: ports.policies.of(tenant).confirmsPasskeys },
-    passkey: { ...key, ...relyingParty, principal, name, transports: [...transports] },
-  }));
+  return handle(
+    ports,
+    actor,
+    { credentialId: key.credentialId, commandId },
+    (_, at) => ({
+      ...{ type: 'RegisterPasskey', at, needsSecondPerson: ports.policies.of(tenant).confirmsPasskeys },
+      passkey: { ...key, ...relyingParty, principal, name, transports: [...transports] },
+    }),
+    (recorded) =>
+      recorded.every(
+        ({ type, data }) =>
+          type !== 'PasskeyRegistered' || (data.credentialId === key.credentialId && data.name === name),
+      ),
+  );
 }
 
 /** Confirms a passkey that waits: its owner with another passkey of theirs, or another person. */
@@ -122,6 +132,7 @@ async function handle(
   actor: Actor,
   { credentialId, commandId }: { readonly credentialId: string; readonly commandId: string },
   build: (state: Passkeys, at: number) => Built | Promise<Built>,
+  isRepeat?: (recorded: readonly PasskeyEvent[]) => boolean,
 ): Promise<Result<Passkey>> {
   const { tenant } = actor;
   try {
@@ -131,7 +142,7 @@ async function handle(
         const command = await build(state, ports.clock.now());
         return 'refusal' in command ? command : withProof(passkeyDecider.decide(command, state), actor);
       },
-      { tenant, callId: null, runId: null, commandId },
+      { tenant, callId: null, runId: null, commandId, ...(isRepeat !== undefined && { isRepeat }) },
     );
     if (handled.status === 'refused') return handled;
     const value = handled.state.keys.get(credentialId);

@@ -15,7 +15,6 @@ import type {
   RespondToApproval,
   ResponseDecision,
   ToolCall,
-  Vote,
 } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import type { SchemaCheck } from '../request/argument-schema.js';
@@ -32,6 +31,7 @@ import type { Result } from '../result.js';
 import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from '../ports.js';
 import { recordedGuess } from './recorded-guess.js';
+import { isSameResponse, withdrawnSince } from './repeated-response.js';
 import { noApproverNow, responderOf } from './responder.js';
 import { toShown } from './shown-digests.js';
 import { noteSignature, withSignature } from './sign-answer.js';
@@ -67,7 +67,10 @@ export async function answer(
   let tried: RespondToApproval | undefined;
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId, by: signedBy(actor, body) },
+    {
+      ...{ tenant: actor.tenant, callId, commandId, by: signedBy(actor, body) },
+      isRepeat: isSameResponse(approvalId, body),
+    },
     toolCallRules.respondToApproval,
     (call) => {
       found = call;
@@ -93,44 +96,17 @@ export async function answer(
   );
   if (outcome.status === 'refused') {
     if (outcome.refusal.code === 'batch-begun') await commitToBatch(ports, { tenant: actor.tenant, callId });
-    const done = await doneByWord(ports, found, commandId);
+    // Only a denial breaks a batch.
+    const done = isRestriction ? await doneByWord(ports, found, commandId) : undefined;
     if (done !== undefined) return done;
     const guess = await recordedGuess(ports, actor, { call: found, tried, commandId });
     return asUnknownApproval(guess ?? outcome, approvalId);
   }
-  const other = notRecorded(findApproval(outcome.value, approvalId), actor, body.decision);
-  if (other !== undefined) return other;
+  const gone = withdrawnSince(findApproval(outcome.value, approvalId), actor, body.decision);
+  if (gone !== undefined) return gone;
   if (body.signature !== undefined) noteSignature(ports, body.signature);
   const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
-}
-
-const withdrawn = refused(
-  'idempotency-key-reused',
-  'The response of this idempotency key was withdrawn, and a repeat does not bring it back: use a new key to respond again.',
-);
-
-const otherDecision = refused(
-  'idempotency-key-reused',
-  'The idempotency key was used for another decision, which is recorded. This one is not: use a new key.',
-);
-
-/**
- * The log recognises a repeated command by its id alone. Another gateway, or one that was started since, does not know the
- * first body: a denial, an edit or an answer must not be answered with the approval that was recorded under its key, nor a response with one
- * that was withdrawn since.
- */
-function notRecorded(approval: Approval | undefined, { principal }: Actor, asked: Decision): Refused | undefined {
-  const votes = approval?.votes.filter(({ respondedBy }) => respondedBy === principal) ?? [];
-  const alike = votes.filter(({ decision }) => isOfKind(decision, asked));
-  if (alike.length === 0) return otherDecision;
-  return alike.every(({ status }) => status === 'withdrawn') ? withdrawn : undefined;
-}
-
-/** Edits are compared by their kind alone: what they hide would be told by being equal. */
-function isOfKind(recorded: Vote['decision'], asked: Decision): boolean {
-  if (recorded.type !== asked.type) return false;
-  return recorded.type !== 'answer' || asked.type !== 'answer' || areEqualJson(recorded.output, asked.output);
 }
 
 /** The passkey is the credential of a signed answer. */

@@ -1,6 +1,6 @@
 import { deriveStopId, operatorTenant, stopStream } from '@countersign/contracts';
-import type { HeldCalls, StopScope } from '@countersign/contracts';
-import { stopDecider } from '@countersign/domain';
+import type { HeldCalls, StopEvent, StopScope } from '@countersign/contracts';
+import { areEqualJson, stopDecider } from '@countersign/domain';
 import type { Stop, StopCommand } from '@countersign/domain';
 import { sleep } from '@countersign/runtime';
 import type { Actor } from '../actor.js';
@@ -74,7 +74,8 @@ async function handle(
   const { tenant } = actor;
   const decide = (state: Parameters<typeof stopDecider.decide>[1]) =>
     withProof(stopDecider.decide(command, state), actor);
-  const meta = { tenant, callId: null, runId: null, commandId };
+  const isRepeat = (recorded: readonly StopEvent[]): boolean => recorded.every((event) => isSameStop(event, command));
+  const meta = { tenant, callId: null, runId: null, commandId, isRepeat };
   try {
     const handled = await stops.handler.handleCommand(stopStream(tenant), decide, meta);
     if (handled.status === 'refused') {
@@ -86,6 +87,11 @@ async function handle(
   } finally {
     stops.forget(tenant);
   }
+}
+
+function isSameStop({ type, data }: StopEvent, command: StopCommand): boolean {
+  if (data.reason !== command.reason) return false;
+  return type !== 'StopDeclared' || (command.type === 'DeclareStop' && areEqualJson(data.scope, command.scope));
 }
 
 /** The refusal for a stop that the tenant of the caller did not declare. */

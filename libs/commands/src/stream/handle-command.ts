@@ -7,7 +7,7 @@ import type {
   RecordedEvent,
   Refusal,
 } from '@countersign/contracts';
-import { currentSchemaVersion } from '@countersign/contracts';
+import { currentSchemaVersion, readablePart, upcast } from '@countersign/contracts';
 import type { RuleResult, Fold } from '@countersign/domain';
 import { EventStoreUnavailableError, noStream, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -17,6 +17,7 @@ import { createFoldedStreams } from './folded-stream.js';
 import { UnreadableStreamError, unreadableRefusal } from './unreadable-stream.js';
 import type { FoldedStream } from './folded-stream.js';
 import { createKeyedQueue } from './keyed-queue.js';
+import { reusedKey } from './repeats.js';
 
 /**
  * Decides on a state; called again when the state has changed meanwhile. `lateMs`: how many ms after their own times its
@@ -25,7 +26,7 @@ import { createKeyedQueue } from './keyed-queue.js';
 export type Decide<State, Event> = (state: State, lateMs: number) => RuleResult<Event> | Promise<RuleResult<Event>>;
 
 /** The metadata of a command's events. */
-export interface CommandMeta {
+export interface CommandMeta<State = never, Event = never> {
   /** A repeat of a command carries the same id, and adds nothing. */
   readonly commandId: string;
   readonly tenant: string;
@@ -41,6 +42,11 @@ export interface CommandMeta {
    * whose id derives from their content, because nothing else of a duplicate is compared.
    */
   readonly writeOnly?: boolean;
+  /**
+   * Returns whether the events of this id, in a stream with this state, are those of this command: an id that was used for another one
+   * is refused. Default: they are.
+   */
+  readonly isRepeat?: (recorded: readonly Event[], state: State) => boolean;
 }
 
 /** The result of a command. */
@@ -83,7 +89,7 @@ export interface CommandHandler<State, Event> {
   readonly handleCommand: (
     stream: string,
     decide: Decide<State, Event>,
-    meta: CommandMeta,
+    meta: CommandMeta<State, Event>,
   ) => Promise<CommandResult<State>>;
   /**
    * A stream as the store has it now. It does not wait for commands in progress, so `decide` may call it.
@@ -131,12 +137,28 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
       } else {
         // A decision without events meets no conflict, so an outdated state would go unnoticed: it needs a fresh read.
         const latest = await whole(stream, isFresh ? folded : await streams.refresh(stream, folded));
-        if (isSame(latest, folded)) return answer;
+        if (isSame(latest, folded)) return knownRepeat(stream, answer, meta);
         folded = latest;
       }
       isFresh = true;
     }
     throw new EventStoreUnavailableError(`${stream} is written too often at once: nothing was recorded, try again`);
+  };
+  /** The log recognises a repeated command by its id alone, and another process does not know what was sent under it first. */
+  const knownRepeat = async (
+    stream: string,
+    answer: CommandResult<State>,
+    { commandId, isRepeat }: CommandMeta<State, Event>,
+  ): Promise<CommandResult<State>> => {
+    if (answer.status === 'refused' || !answer.repeated || isRepeat === undefined) return answer;
+    const { events } = readablePart(await store.readStream(stream));
+    const own = events.filter(({ metadata }) => metadata.commandId === commandId).map((event) => upcast(event));
+    const { state, revision } = answer;
+    const isKnown = isRepeat(
+      own.map(({ type, data }) => ({ type, data }) as Event),
+      state,
+    );
+    return isKnown ? answer : { ...reusedKey, state, revision };
   };
   const reload = async (stream: string, folded: FoldedStream<State>): Promise<FoldedStream<State>> => {
     const latest = await streams.refresh(stream, folded);

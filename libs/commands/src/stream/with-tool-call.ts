@@ -26,6 +26,8 @@ interface Target {
   readonly commandId: string;
   /** The person or program whose proof is recorded with the decision. Default: none. */
   readonly by?: Actor;
+  /** Returns whether the events of this id are those of this command. Default: they are. */
+  readonly isRepeat?: (recorded: readonly ToolCallEvent[], call: ToolCall) => boolean;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function withToolCall<Command extends ToolCallCommand>(
   rule: Rule<Command>,
   build: (call: ToolCall, at: number, lateMs: number) => Command | Refused | Promise<Command | Refused>,
 ): Promise<Result<ToolCall>> {
-  const { tenant, callId, commandId, by } = target;
+  const { tenant, callId, commandId, by, isRepeat } = target;
   if (!isCallId(callId)) return noSuchCall(callId);
   const decide = (state: ToolCallState, lateMs: number) => {
     const apply = (built: Command | Refused): RuleResult<ToolCallEvent> => {
@@ -51,7 +53,15 @@ export async function withToolCall<Command extends ToolCallCommand>(
     return built instanceof Promise ? built.then(apply) : apply(built);
   };
   const handled = await ports.handler
-    .handleCommand(toolCallStream(callId), decide, { tenant, callId, commandId })
+    .handleCommand(toolCallStream(callId), decide, {
+      ...{ tenant, callId, commandId },
+      ...(isRepeat !== undefined && {
+        isRepeat: (recorded: readonly ToolCallEvent[], state: ToolCallState) => {
+          const call = callOf(state, tenant);
+          return call === undefined || isRepeat(recorded, call);
+        },
+      }),
+    })
     .catch(refusedIfUnreadable);
   if (handled.status === 'accepted') {
     // A repeat is recognised by its id before the command is built, so the tenant is looked at here as well.
