@@ -1,7 +1,19 @@
 import { describe, it } from '@jest/globals';
 import type { Requirement } from '@countersign/contracts';
 import { given, history } from './testing/given.js';
-import { answer, deny, digest, edit, editBy, request, requirement, respond, responder, stage, verdict } from './testing/fixtures.js';
+import {
+  answer,
+  deny,
+  digest,
+  edit,
+  editBy,
+  request,
+  requirement,
+  respond,
+  responder,
+  stage,
+  verdict,
+} from './testing/fixtures.js';
 
 /** An edit into arguments that another rule judges. */
 const into = (change: Partial<Requirement>, letter = 'b') =>
@@ -56,7 +68,9 @@ describe('a person who does not sign', () => {
     'proposes nothing in the place of what needs a signature: %j, %s',
     (rule, _, proposal) => {
       const signed = { ...editBy('alice', into(rule)), signature };
-      given(history(request(two), signed)).when(proposal).thenRefused('signature-required');
+      given(history(request(two), signed))
+        .when(proposal)
+        .thenRefused('signature-required');
     },
   );
 });

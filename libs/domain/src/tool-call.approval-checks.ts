@@ -188,9 +188,9 @@ const isInBounds: Check = ({ approval, edited, command, response }) => {
  * Attack: an answer that the person withdrew is sent once more with the same signature. Each signature has a nonce of its
  * own, which counts once in a call; a signature names its proposal, so it counts in no other call.
  */
-const isSigned: Check = ({ call, edited, command: { approvalId, signature, responder } }) => {
+const isSigned: Check = ({ call, approval, edited, command: { approvalId, signature, responder } }) => {
   if (signature === undefined) {
-    return needsSignature(requirementOf(edited))
+    return [approval, edited].some((one) => needsSignature(requirementOf(one)))
       ? no('signature-required', signHere(responder.via), { approvalId })
       : undefined;
   }
