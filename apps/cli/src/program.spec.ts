@@ -381,6 +381,7 @@ describe('answering many', () => {
     expect(sent()[1]).toEqual({
       ...{ approvalIds: ['apr_1'], proposalDigests: { apr_1: one.proposal.digest } },
       shownDigests: { apr_1: one.shownDigest },
+      shownRevisions: { apr_1: one.shownRevision },
       ...{ decision: { type: 'approve' }, reason: 'seen' },
     });
     expect([stateOf('apr_1'), stateOf('apr_2'), stateOf('apr_3')]).toEqual(['approved', 'pending', 'pending']);

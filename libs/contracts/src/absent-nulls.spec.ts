@@ -10,7 +10,7 @@ const refusedPaths = (schema: z.ZodType, body: unknown) =>
   parseBody(schema, body).error?.issues.map(({ path }) => path.join('.'));
 
 describe('a digest of one of many approvals', () => {
-  it.each(['proposalDigests', 'shownDigests', 'actionDigests'])(
+  it.each(['proposalDigests', 'shownDigests', 'shownRevisions', 'actionDigests'])(
     'is refused in %s for an id that is not named',
     (member) => {
       const bulk = { approvalIds: ['a', 'b'], decision: { type: 'approve' } };

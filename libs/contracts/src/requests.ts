@@ -218,20 +218,25 @@ export type RespondBody = z.infer<typeof respondSchema>;
 
 /** Attack: an id with a slip of the pen leaves the approval that is meant without its digest, and whatever it asks is approved. */
 function refuseOtherDigests(
-  { approvalIds, ...body }: { readonly approvalIds: readonly string[] } & BulkDigests,
+  { approvalIds, ...body }: { readonly approvalIds: readonly string[] } & BulkBindings,
   context: z.RefinementCtx,
 ): void {
   const named = new Set(approvalIds);
-  for (const member of ['proposalDigests', 'shownDigests', 'actionDigests'] as const) {
+  for (const member of ['proposalDigests', 'shownDigests', 'shownRevisions', 'actionDigests'] as const) {
     for (const id of Object.keys(body[member] ?? {})) {
-      const message = 'is not one of `approvalIds`, so this digest would bind nothing';
+      const message = 'is not one of `approvalIds`, so this would bind nothing';
       if (!named.has(id)) context.addIssue({ code: 'custom', path: [member, id], message });
     }
   }
 }
 
-type BulkDigests = Readonly<
-  Partial<Record<'proposalDigests' | 'shownDigests' | 'actionDigests', Readonly<Record<string, string>> | undefined>>
+type BulkBindings = Readonly<
+  Partial<
+    Record<
+      'proposalDigests' | 'shownDigests' | 'shownRevisions' | 'actionDigests',
+      Readonly<Record<string, string | number>> | undefined
+    >
+  >
 >;
 
 /** `POST /v1/approvals/responses`. */
@@ -248,6 +253,10 @@ export const respondInBulkSchema = z
     shownDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
       description:
         'The `shownDigest` of the approval that you saw, by approval: an approval with another instruction is refused.',
+    }),
+    shownRevisions: z.record(z.string().min(1).max(256), z.int().min(1)).optional().meta({
+      description:
+        'The `shownRevision` of the approval that you saw, by approval: a response to an earlier question is refused.',
     }),
     actionDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
       description: 'The digest of what you saw, by approval: an approval whose arguments have changed is refused.',

@@ -124,6 +124,10 @@ async function send(
       proposalDigests: Object.fromEntries(shown.map(({ approvalId, proposal }) => [approvalId, proposal.digest])),
       shownDigests: Object.fromEntries(shown.map(({ approvalId, shownDigest }) => [approvalId, shownDigest])),
     }),
+    // What was read is the question that is answered, also with --json. A denial only restricts, so it is bound to no revision.
+    ...(type === 'approve' && {
+      shownRevisions: Object.fromEntries(approvals.map(({ approvalId, shownRevision }) => [approvalId, shownRevision])),
+    }),
     decision: { type },
     ...(reason !== undefined && { reason }),
     ...(instruction !== undefined && { instruction }),

@@ -230,6 +230,28 @@ describe('a vote after an instruction', () => {
     expect(await inBulk({ shownDigests: { [approvalId]: shownDigest } })).toMatchObject([{ status: 'done' }]);
   });
 
+  it('is refused in bulk to an earlier question, which comes back with the same digests after a withdrawal', async () => {
+    const first = await ask('wire', { to: 'supplier' });
+    const { approvalId } = first;
+    await approve(first, 'alice');
+    await api.send('DELETE', `/v1/approvals/${approvalId}/responses/mine`, { as: 'alice' });
+    const inBulk = async (shownRevision: number) =>
+      (
+        await api.send<{ results: { status: string; problem?: { code: string } }[] }>('POST', '/v1/approvals/responses', {
+          as: 'bob',
+          body: {
+            ...{ approvalIds: [approvalId], decision: { type: 'approve' } },
+            ...{ shownDigests: { [approvalId]: first.shownDigest }, shownRevisions: { [approvalId]: shownRevision } },
+          },
+        })
+      ).body.results;
+    expect(await inBulk(first.shownRevision)).toMatchObject([
+      { status: 'rejected', problem: { code: 'digest-mismatch' } },
+    ]);
+    const { shownRevision } = await read(approvalId, 'bob');
+    expect(await inBulk(shownRevision)).toMatchObject([{ status: 'done' }]);
+  });
+
   it('counts without shownDigest where there is no instruction, and where it was withdrawn', async () => {
     const approval = await ask('wire', { to: 'supplier' });
     const { digest: proposalDigest } = approval.proposal;

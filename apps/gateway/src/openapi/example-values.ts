@@ -26,6 +26,7 @@ export const exampleValues: Readonly<Record<string, JsonValue>> = {
   'Respond.proposalDigest': digest,
   proposalDigests: { apr_3q5kq2m7w4z6x8r9t1v2b3n4_1: digest },
   shownDigests: { apr_3q5kq2m7w4z6x8r9t1v2b3n4_1: digest },
+  shownRevisions: { apr_3q5kq2m7w4z6x8r9t1v2b3n4_1: 1 },
   approvalIds: ['apr_3q5kq2m7w4z6x8r9t1v2b3n4_1'],
   arguments: { path: '/etc/hosts' },
   batch: null,

@@ -72,17 +72,21 @@ export async function respondInBulk(
 
 /** The response to one of the approvals. It is bound to the proposal that the person saw, if they named it. */
 function responseTo(
-  { decision, reason, instruction, actionDigests, proposalDigests, shownDigests }: RespondInBulkBody,
+  { decision, reason, instruction, actionDigests, proposalDigests, shownDigests, shownRevisions }: RespondInBulkBody,
   approvalId: string,
 ): RespondBody {
   const actionDigest = ofApproval(actionDigests, approvalId);
   const proposalDigest = ofApproval(proposalDigests, approvalId);
   const shownDigest = ofApproval(shownDigests, approvalId);
-  return { decision, reason, instruction, actionDigest, proposalDigest, shownDigest };
+  const shownRevision = ofApproval(shownRevisions, approvalId);
+  return { decision, reason, instruction, actionDigest, proposalDigest, shownDigest, shownRevision };
 }
 
-function ofApproval(digests: Readonly<Record<string, string>> | undefined, approvalId: string): string | undefined {
-  return digests !== undefined && Object.hasOwn(digests, approvalId) ? digests[approvalId] : undefined;
+function ofApproval<Value>(
+  bindings: Readonly<Record<string, Value>> | undefined,
+  approvalId: string,
+): Value | undefined {
+  return bindings !== undefined && Object.hasOwn(bindings, approvalId) ? bindings[approvalId] : undefined;
 }
 
 /**

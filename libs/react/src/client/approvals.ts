@@ -126,8 +126,13 @@ export const respondInBulk = (
   const approvalIds = approvals.map(({ approvalId }) => approvalId);
   const proposalDigests = Object.fromEntries(shown.map(({ approvalId, proposal }) => [approvalId, proposal.digest]));
   const shownDigests = Object.fromEntries(shown.map(({ approvalId, shownDigest }) => [approvalId, shownDigest]));
+  // A denial only restricts: a withdrawal of another person makes none of it an old one.
+  const shownRevisions =
+    decision.type === 'deny'
+      ? undefined
+      : Object.fromEntries(shown.map(({ approvalId, shownRevision }) => [approvalId, shownRevision]));
   return client.send('POST', '/v1/approvals/responses', {
-    body: { approvalIds, proposalDigests, shownDigests, decision, ...how, ...given(remarks) },
+    body: { approvalIds, proposalDigests, shownDigests, shownRevisions, decision, ...how, ...given(remarks) },
   });
 };
 
