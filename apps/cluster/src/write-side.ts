@@ -1,4 +1,11 @@
-import { createWriteSide, forgetStreams, recordAtStart, recordPolicy, recordShadowPolicy } from '@countersign/commands';
+import {
+  createWriteSide,
+  forgetStreams,
+  policyInForce,
+  recordAtStart,
+  recordPolicy,
+  recordShadowPolicy,
+} from '@countersign/commands';
 import type { CommandPorts, People, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import { createDecidingClock } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -102,7 +109,8 @@ export function openAnsweringWriteSide(
   { people, ...options }: Pick<JudgingOptions, 'people' | 'grants' | 'history'>,
 ): CommandPorts {
   const policies = livePolicies(process, policy, () => Promise.resolve(), people);
-  return createCommands(process, ledgerStore, { policies, people, tools: noTools, ...options });
+  const inForce = (tenant: string): Promise<string> => policyInForce(ledgerStore.store, tenant);
+  return createCommands(process, ledgerStore, { policies, policyInForce: inForce, people, tools: noTools, ...options });
 }
 
 /** The policies of this process. Those of a file follow its changes. */

@@ -13,6 +13,8 @@ export interface ProjectorSources {
 export interface ProjectorMetrics {
   /** For the deadlines: how late one was recorded. */
   readonly deadlineFired: (lagMs: number) => void;
+  /** Whether the policy of this process is another one than the one in force. */
+  readonly policyDiffers: (differs: 0 | 1) => void;
 }
 
 /** Metrics in the registry of the process. */
@@ -26,5 +28,12 @@ export function createProjectorMetrics(registry: Registry, { readModel, clock }:
     const dueAt = readModel.nextDueAt();
     return dueAt === null ? 0 : Math.max(0, clock.now() - dueAt) / 1000;
   });
-  return { deadlineFired: createDeadlineLag(registry) };
+  let differs: 0 | 1 = 0;
+  gauge('countersign_policy_differs', '1: the policy of this process is not the one in force.', () => differs);
+  return {
+    deadlineFired: createDeadlineLag(registry),
+    policyDiffers: (now) => {
+      differs = now;
+    },
+  };
 }

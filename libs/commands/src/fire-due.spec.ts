@@ -7,7 +7,7 @@ import { loadPolicy } from '@countersign/policy';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import * as api from './commands.js';
-import { recordPolicy } from './policy-activation.js';
+import { policyInForce, recordPolicy } from './policy-activation.js';
 import type { CommandPorts } from './ports.js';
 import { actor, agent, done, openPolicyWorld, step } from './testing/policy-world.js';
 import type { PolicyWorld } from './testing/policy-world.js';
@@ -89,6 +89,30 @@ describe('the people at a deadline', () => {
     expect(await fireAfter(withPeople('alice'), await request('pay:1'))).toBe('approved');
     expect(await fireAfter(withPeople(), await request('pay:2'))).toBe('expired');
     expect(await fireAfter(undefined, await request('pay:3'))).toBe('approved');
+  });
+
+  it('let silence approve under the policy in force alone', async () => {
+    world = await openPolicyWorld(policy);
+    const { store } = world;
+    const inForce = loadPolicy('p.yaml', `version: 1\n${policy}`, null);
+    const other = loadPolicy('p.yaml', `version: 1\napprovers: [{ id: bob }]\n${policy}`, null);
+    const commands: CommandPorts = {
+      ...world.commands,
+      people: withPeople('alice'),
+      policyInForce: (tenant) => policyInForce(store, tenant),
+    };
+    const fired = async (call: string): Promise<string | null> => {
+      const callId = await request(call);
+      await world.clock.advanceAsync(5 * minuteMs);
+      await api.fireDue(commands, 'default', callId);
+      return world.stateOf(callId);
+    };
+    await recordPolicy(store, inForce, new Date(world.clock.now()).toISOString());
+    expect(await fired('pay:1')).toBe('approved');
+    await recordPolicy(store, other, new Date(world.clock.now()).toISOString());
+    expect(await fired('pay:2')).toBe('expired');
+    await recordPolicy(store, inForce, new Date(world.clock.now()).toISOString());
+    expect(await fired('pay:3')).toBe('approved');
   });
 
   it('are not missed by a process that knows neither people nor a policy: the vote of a delegate stays', async () => {

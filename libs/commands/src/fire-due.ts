@@ -41,7 +41,9 @@ function toFire(ports: CommandPorts, call: ToolCall, due: DeadlineCommand, comma
   return whenStopsKnown<Fired>(ports, call.request.tenant, () => {
     switch (due.type) {
       case 'ExpireApproval':
-        return ended(ports, call, () => held() ?? { ...due, ...factsOfEnd(ports, call) }, commandId);
+        return ofPolicyNow(ports, call, (policy) =>
+          ended(ports, call, () => held() ?? { ...due, ...factsOfEnd(ports, call), ...policy }, commandId),
+        );
       case 'LapseApproval':
         return builtInBatch(ports, call, () => held() ?? due, commandId);
       case 'RemindApprovers':
@@ -66,11 +68,29 @@ function ended(
   });
 }
 
+/**
+ * Attack: a process with an older policy file still lists people who could object, and silence approves although nobody is left. Where
+ * the approvers are known at all, they must be those of the policy in force.
+ */
+function ofPolicyNow<Value>(
+  ports: CommandPorts,
+  call: ToolCall,
+  next: (policy: Pick<ExpireApproval, 'isOtherPolicy'>) => Value | Promise<Value>,
+): Value | Promise<Value> {
+  const { policyInForce, policies } = ports;
+  const { tenant } = call.request;
+  const isAsked = approversAtSilence(ports, tenant, currentApproval(call)).approvers !== undefined;
+  if (policyInForce === undefined || !isAsked) return next({});
+  return policyInForce(tenant).then((version) =>
+    next(version === policies.of(tenant).version ? {} : { isOtherPolicy: true }),
+  );
+}
+
 /** What the end of an approval depends on besides the call, as it is now. */
 function factsOfEnd(
   ports: CommandPorts,
   call: ToolCall,
-): Omit<ExpireApproval, 'type' | 'at' | 'batch' | 'removedPasskeys' | 'approvalId'> {
+): Omit<ExpireApproval, 'type' | 'at' | 'batch' | 'removedPasskeys' | 'approvalId' | 'isOtherPolicy'> {
   const { tenant } = call.request;
   const approval = currentApproval(call);
   return {

@@ -32,7 +32,7 @@ export type {
   ServiceTools,
   ToolCallHandler,
 } from './ports.js';
-export { recordAtStart, recordPolicy, recordShadowPolicy } from './policy-activation.js';
+export { policyInForce, recordAtStart, recordPolicy, recordShadowPolicy } from './policy-activation.js';
 export type { RequestedToolCalls } from './request/request-tool-calls.js';
 export type { BulkResult } from './people/respond-in-bulk.js';
 export { reusedKey } from './stream/repeats.js';

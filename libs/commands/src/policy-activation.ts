@@ -71,6 +71,12 @@ function withRemedy(last: UnreadableEvent): UnreadableEvent {
   return { ...last, unreadable: `${last.unreadable}; ${remedy}` };
 }
 
+/** Returns the version of the policy that the log has in force for a tenant. An activation that cannot be read is no known version. */
+export async function policyInForce(store: Pick<EventStore, 'readStream'>, tenant: string): Promise<string> {
+  const last = (await store.readStream(policyStream(tenant))).at(-1);
+  return last === undefined ? builtInPolicyContent(tenant).version : versionOf(last);
+}
+
 /**
  * Records, in a stream of its own, a candidate policy that is about to judge in addition to the one in force. One that
  * is the last in the log is not recorded again.

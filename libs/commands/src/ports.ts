@@ -90,6 +90,11 @@ export interface CommandPorts {
   readonly batches: BatchHandler;
   readonly passkeys: PasskeyPorts;
   readonly policies: Policies;
+  /**
+   * Returns the version of the policy that is in force according to the log. Silence approves nothing where `policies` has another one.
+   * Default: it is that of `policies`.
+   */
+  readonly policyInForce?: ((tenant: string) => Promise<string>) | undefined;
   /** The stops: a call that one covers is not requested, approved or claimed. */
   readonly stops: KnownStops;
   /** The streams that cannot be read and forbid what they cover. Default: none. */

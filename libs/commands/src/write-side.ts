@@ -26,6 +26,8 @@ export interface WriteSidePorts {
   /** See {@link CommandPorts}. Default: none. */
   readonly shadow?: CommandPorts['shadow'];
   /** See {@link CommandPorts}. */
+  readonly policyInForce?: CommandPorts['policyInForce'];
+  /** See {@link CommandPorts}. */
   readonly isRestored?: CommandPorts['isRestored'];
   /** See {@link CommandPorts}. */
   readonly people?: People | undefined;
@@ -55,7 +57,7 @@ const grantCacheSize = 256;
  */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   const { store, policies = createPolicies([]), shadow, people, tools, grants, history, writeOnly = false } = ports;
-  const { ids, log, forbidding, isRestored, stopFile } = ports;
+  const { ids, log, forbidding, isRestored, stopFile, policyInForce } = ports;
   const clock = createDecidingClock(store.clock);
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
@@ -72,6 +74,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
       },
     }),
     policies,
+    policyInForce,
     stops: createKnownStops({ store, clock, ids, stopFile }),
     forbidding,
     isRestored,

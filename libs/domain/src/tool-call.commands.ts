@@ -221,6 +221,8 @@ export interface ExpireApproval extends Timed {
   readonly approvalId: string;
   /** People could not respond in all of the time since they were asked: the service did not run, or the clock was set forward. Default: they could. */
   readonly isTimeUnsure?: true;
+  /** The approvers are those of another policy than the one in force, so who could object is not known. Default: they are not. */
+  readonly isOtherPolicy?: true;
   /** What is known now about the people of the votes that count so far. Default: each of them still counts. */
   readonly voters?: readonly VoterNow[];
   /** The passkeys that signed votes which count so far, and do not count any more. Default: none. */

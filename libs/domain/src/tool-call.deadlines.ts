@@ -67,11 +67,14 @@ function unlessBegun(
 function onTimeout(
   call: ToolCall,
   approval: Approval,
-  { at, approvers, isTimeUnsure }: Pick<ExpireApproval, 'at' | 'approvers' | 'isTimeUnsure'>,
+  { at, approvers, isTimeUnsure, isOtherPolicy }: Pick<
+    ExpireApproval,
+    'at' | 'approvers' | 'isTimeUnsure' | 'isOtherPolicy'
+  >,
 ): readonly ToolCallEvent[] {
   // Attack: the people who could object are removed, and nobody is left whose silence could mean anything.
   const isShort = approvers !== undefined && shortageOf(call, approval, approvers) !== undefined;
-  const couldObject = !isShort && isTimeUnsure !== true;
+  const couldObject = !isShort && isTimeUnsure !== true && isOtherPolicy !== true;
   return requirementsDue(approval, at).map((index, before) =>
     onTimeoutOf(approval, { index, before, at, couldObject }),
   );

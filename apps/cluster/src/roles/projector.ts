@@ -10,6 +10,7 @@ import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
 import { openViews } from '../views.js';
+import { watchPolicy } from '../watch-policy.js';
 import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 
 const votesRemedy = 'set COUNTERSIGN_TOKENS_FILE to the file of the gateways: it says whom a front end may vouch for';
@@ -40,6 +41,9 @@ export async function readProjector(config: RoleConfig, world: RuntimePorts): Pr
     const turning = openAnsweringWriteSide(process, ledgerStore, policy, known);
     const commands = tokens === undefined ? openWriteSide(process, ledgerStore) : turning;
     const metrics = createProjectorMetrics(registry, { readModel, clock });
+    // Without both files it knows no approvers, and the policy that the question recorded is all that it needs.
+    if (policy !== null || tokens !== undefined)
+      void watchPolicy(process, store, turning, policy?.tenant ?? 'default', metrics.policyDiffers);
     const deadlines = createDeadlines({
       readModel,
       fireDue: (...due) => fireDue(commands, ...due),
