@@ -9,8 +9,13 @@ import { createCollectingLog, createVirtualClock } from '@countersign/runtime/te
 import type { ReadinessCheck } from '@countersign/shell';
 import { watchPolicy } from './watch-policy.js';
 
-const policyOf = (id: string) => loadPolicy('p.yaml', `version: 1
-approvers: [{ id: ${id} }]`, null);
+const policyOf = (id: string) =>
+  loadPolicy(
+    'p.yaml',
+    `version: 1
+approvers: [{ id: ${id} }]`,
+    null,
+  );
 
 it('tells that the policy of the process is not the one in force, and when it is again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-watch-policy-'));

@@ -122,7 +122,12 @@ describe('another message under the id of an earlier one', () => {
   it('is a mismatch where it requests the same call with other arguments', async () => {
     const send = (n: number) =>
       dispatchRequest(
-        { ...world, openCalls: { of: async () => ({ calls: [], requesters: [], grants: [] }) }, clock: systemClock, ids: createSystemIds() },
+        {
+          ...world,
+          openCalls: { of: async () => ({ calls: [], requesters: [], grants: [] }) },
+          clock: systemClock,
+          ids: createSystemIds(),
+        },
         actor,
         { type: 'ToolCallRequested', body: { runId, calls: [{ ...call, arguments: { n } }] } },
         'same-id',

@@ -67,10 +67,12 @@ function unlessBegun(
 function onTimeout(
   call: ToolCall,
   approval: Approval,
-  { at, approvers, isTimeUnsure, isOtherPolicy }: Pick<
-    ExpireApproval,
-    'at' | 'approvers' | 'isTimeUnsure' | 'isOtherPolicy'
-  >,
+  {
+    at,
+    approvers,
+    isTimeUnsure,
+    isOtherPolicy,
+  }: Pick<ExpireApproval, 'at' | 'approvers' | 'isTimeUnsure' | 'isOtherPolicy'>,
 ): readonly ToolCallEvent[] {
   // Attack: the people who could object are removed, and nobody is left whose silence could mean anything.
   const isShort = approvers !== undefined && shortageOf(call, approval, approvers) !== undefined;

@@ -237,13 +237,17 @@ describe('a vote after an instruction', () => {
     await api.send('DELETE', `/v1/approvals/${approvalId}/responses/mine`, { as: 'alice' });
     const inBulk = async (shownRevision: number) =>
       (
-        await api.send<{ results: { status: string; problem?: { code: string } }[] }>('POST', '/v1/approvals/responses', {
-          as: 'bob',
-          body: {
-            ...{ approvalIds: [approvalId], decision: { type: 'approve' } },
-            ...{ shownDigests: { [approvalId]: first.shownDigest }, shownRevisions: { [approvalId]: shownRevision } },
+        await api.send<{ results: { status: string; problem?: { code: string } }[] }>(
+          'POST',
+          '/v1/approvals/responses',
+          {
+            as: 'bob',
+            body: {
+              ...{ approvalIds: [approvalId], decision: { type: 'approve' } },
+              ...{ shownDigests: { [approvalId]: first.shownDigest }, shownRevisions: { [approvalId]: shownRevision } },
+            },
           },
-        })
+        )
       ).body.results;
     expect(await inBulk(first.shownRevision)).toMatchObject([
       { status: 'rejected', problem: { code: 'digest-mismatch' } },

@@ -59,7 +59,11 @@ const commands: readonly (readonly [route: keyof typeof routes, name: string, ma
     async () => {
       const { callId } = await api.request();
       const body = { reason: 'one', description: 'of it' };
-      const others = [{ ...body, reason: 'two' }, { ...body, description: 'of more' }, { ...body, allowedDecisions: ['deny'] }];
+      const others = [
+        { ...body, reason: 'two' },
+        { ...body, description: 'of more' },
+        { ...body, allowedDecisions: ['deny'] },
+      ];
       return { path: `/v1/tool-calls/${callId}/approvals`, body, others };
     },
   ],
@@ -110,7 +114,12 @@ const commands: readonly (readonly [route: keyof typeof routes, name: string, ma
     () =>
       responses(
         ({ arguments: seen }) => edited({ ...seen, n: 2 }),
-        ({ arguments: seen }) => [edited({ ...seen, n: 3 }), edited({ n: 2 }), edited({ ...seen, n: 2, m: 1 }), approve],
+        ({ arguments: seen }) => [
+          edited({ ...seen, n: 3 }),
+          edited({ n: 2 }),
+          edited({ ...seen, n: 2, m: 1 }),
+          approve,
+        ],
       ),
   ],
   [
@@ -125,19 +134,25 @@ const commands: readonly (readonly [route: keyof typeof routes, name: string, ma
         ],
       ),
   ],
-  ['respond', 'an answer', () => responses(() => answered({ a: 1 }), () => [answered({ a: 2 }), approve])],
+  [
+    'respond',
+    'an answer',
+    () =>
+      responses(
+        () => answered({ a: 1 }),
+        () => [answered({ a: 2 }), approve],
+      ),
+  ],
   [
     'respond',
     'a remembered approval',
     async () => {
       const remember = { match: 'tool', scope: 'run', expiresInMs: 60_000 };
       const given = { ...approve, remember };
-      const others = [
-        { match: 'exact' },
-        { scope: 'agent' },
-        { expiresInMs: 60_001 },
-        { maxUses: 1 },
-      ].map((more) => ({ ...given, remember: { ...remember, ...more } }));
+      const others = [{ match: 'exact' }, { scope: 'agent' }, { expiresInMs: 60_001 }, { maxUses: 1 }].map((more) => ({
+        ...given,
+        remember: { ...remember, ...more },
+      }));
       return responses(
         () => given,
         () => [...others, { ...given, instruction: 'and tell me' }],
@@ -151,7 +166,12 @@ const commands: readonly (readonly [route: keyof typeof routes, name: string, ma
       const approvalIds = [(await api.pending()).approvalId];
       const others = [{ decision: { type: 'deny' } }, edited({ n: 2 }), { ...approve, instruction: 'go' }];
       const path = '/v1/approvals/responses';
-      return { path, as: 'ann', body: { approvalIds, ...approve }, others: others.map((one) => ({ approvalIds, ...one })) };
+      return {
+        path,
+        as: 'ann',
+        body: { approvalIds, ...approve },
+        others: others.map((one) => ({ approvalIds, ...one })),
+      };
     },
   ],
   [
@@ -184,7 +204,7 @@ const commands: readonly (readonly [route: keyof typeof routes, name: string, ma
     },
   ],
   [
-    'claimExecution',
+    'claim',
     'another lease',
     async () => {
       const { callId } = await api.request();
@@ -214,7 +234,7 @@ const commands: readonly (readonly [route: keyof typeof routes, name: string, ma
     },
   ],
   [
-    'submitClientOutput',
+    'submitOutput',
     'another output',
     async () => {
       const { callId } = await api.request({ clientExecuted: true });
@@ -226,34 +246,22 @@ const commands: readonly (readonly [route: keyof typeof routes, name: string, ma
     },
   ],
   [
-    'reconcileExecution',
+    'reconcile',
     'another outcome',
     async () => {
       const { callId, path } = await claimed(1);
       await new Promise((resolve) => setTimeout(resolve, 20));
       await fireDue(world.commands, 'default', callId);
       const body = { status: 'failed', note: 'it did not run' };
-      return { path: `${path}/reconcile`, as: 'admin', body, others: [{ ...body, status: 'succeeded' }, { ...body, note: 'x' }] };
-    },
-  ],
-  [
-    'declareStop',
-    'another scope',
-    async () => {
-      const body = { toolName: 'never-called', reason: 'a' };
-      return { path: '/v1/stops', as: 'stopper', body, others: [{ reason: 'a' }, { ...body, reason: 'b' }] };
-    },
-  ],
-  [
-    'liftStop',
-    'another reason',
-    async () => {
-      const stop = await api.send<{ stopId: string }>('POST', '/v1/stops', {
-        as: 'stopper',
-        body: { toolName: 'never-called', reason: 'a' },
-      });
-      const path = `/v1/stops/${stop.body.stopId}/lift`;
-      return { path, as: 'admin', body: { reason: 'over' }, others: [{ reason: 'a mistake' }] };
+      return {
+        path: `${path}/reconcile`,
+        as: 'admin',
+        body,
+        others: [
+          { ...body, status: 'succeeded' },
+          { ...body, note: 'x' },
+        ],
+      };
     },
   ],
 ];
@@ -264,8 +272,10 @@ const elsewhere: Partial<Record<keyof typeof routes, string>> = {
   eraseSubject: 'apps/standalone/src/erasures.spec.ts',
   registerPasskey: 'libs/commands/src/people/passkeys.spec.ts',
   confirmPasskey: 'the body proves who confirms, and says nothing else',
-  revealValues: 'no body',
-  withdrawResponse: 'no body; the response is named in the address',
+  declareStop: 'libs/commands/src/stops/stops.spec.ts',
+  liftStop: 'libs/commands/src/stops/stops.spec.ts',
+  reveal: 'no body',
+  withdraw: 'no body; the response is named in the address',
   confirmGrant: 'no body',
   removePasskey: 'no body',
   endPerson: 'no body',

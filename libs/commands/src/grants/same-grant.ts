@@ -20,7 +20,11 @@ export function isAsAsked(terms: GrantTerms, body: CreateGrantBody): boolean {
 /** The same for the grant of an approval. Its tool and its arguments are those of the approval. */
 export function isAsRemembered(terms: GrantTerms, remember: Remember): boolean {
   const { match, scope } = remember;
-  return 'any' in terms.match === (match === 'tool') && (terms.runId !== null) === (scope === 'run') && isAsLong(terms, remember);
+  return (
+    'any' in terms.match === (match === 'tool') &&
+    (terms.runId !== null) === (scope === 'run') &&
+    isAsLong(terms, remember)
+  );
 }
 
 function isSameMatch(recorded: GrantMatch, asked: CreateGrantBody['match']): boolean {

@@ -65,8 +65,7 @@ describe('a passkey', () => {
 
   it('is not answered with another one that was registered under the same idempotency key', async () => {
     const given = registrationOf(alice, createAuthenticator());
-    const register = (body: api.RegistrationBody) =>
-      api.registerPasskey(world.commands, alice, site, body, 'one-key');
+    const register = (body: api.RegistrationBody) => api.registerPasskey(world.commands, alice, site, body, 'one-key');
     done(await register(given));
     done(await register(given));
     expect(codeOf(await register({ ...given, name: 'other' }))).toBe('idempotency-key-reused');

@@ -222,3 +222,24 @@ describe('the scope of a stop', () => {
     );
   });
 });
+
+it('a stop, or its lift, under the idempotency key of another one is refused', async () => {
+  const advanced = async <Value>(doing: Promise<Value>): Promise<Value> => {
+    const running = { isDone: false };
+    void doing.finally(() => (running.isDone = true));
+    while (!running.isDone) await world.clock.advanceAsync(100);
+    return doing;
+  };
+  const declare = (toolName: string | null, reason: string) =>
+    advanced(api.declareStop(one, admin, { scope: { agentId: null, toolName }, reason }, 'stop-key'));
+  const lift = (stopId: string, reason: string) =>
+    advanced(api.liftStop(one, admin, { stopId, reason, callIds: [] }, 'lift-key'));
+  const { stopId } = done(await declare('pay', 'a'));
+  expect([codeOf(await declare(null, 'a')), codeOf(await declare('pay', 'b'))]).toEqual(
+    Array(2).fill('idempotency-key-reused'),
+  );
+  expect(done(await declare('pay', 'a')).stopId).toBe(stopId);
+  done(await lift(stopId, 'over'));
+  expect(codeOf(await lift(stopId, 'a mistake'))).toBe('idempotency-key-reused');
+  done(await lift(stopId, 'over'));
+});
