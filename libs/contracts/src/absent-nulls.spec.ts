@@ -9,17 +9,17 @@ const digest = `sha256:${'0'.repeat(64)}`;
 const refusedPaths = (schema: z.ZodType, body: unknown) =>
   parseBody(schema, body).error?.issues.map(({ path }) => path.join('.'));
 
-describe('a digest of one of many approvals', () => {
-  it.each(['proposalDigests', 'shownDigests', 'shownRevisions', 'actionDigests'])(
-    'is refused in %s for an id that is not named',
-    (member) => {
-      const bulk = { approvalIds: ['a', 'b'], decision: { type: 'approve' } };
-      expect(refusedPaths(respondInBulkSchema, { ...bulk, [member]: { a: digest, c: digest } })).toEqual([
-        `${member}.c`,
-      ]);
-      expect(refusedPaths(respondInBulkSchema, { ...bulk, [member]: { a: digest } })).toBeUndefined();
-    },
-  );
+describe('a digest, or a revision, of one of many approvals', () => {
+  it.each([
+    ['proposalDigests', digest],
+    ['shownDigests', digest],
+    ['shownRevisions', 2],
+    ['actionDigests', digest],
+  ] as const)('is refused in %s for an id that is not named', (member, shown) => {
+    const bulk = { approvalIds: ['a', 'b'], decision: { type: 'approve' } };
+    expect(refusedPaths(respondInBulkSchema, { ...bulk, [member]: { a: shown, c: shown } })).toEqual([`${member}.c`]);
+    expect(refusedPaths(respondInBulkSchema, { ...bulk, [member]: { a: shown } })).toBeUndefined();
+  });
 });
 
 describe('null in a body', () => {
