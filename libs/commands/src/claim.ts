@@ -196,7 +196,7 @@ export async function renewClaim(
  * An attempt number is a fencing token, not a secret: only the principal that claimed may speak for its claim, also after
  * its lease.
  */
-export function heldByAnother(actor: Actor, { execution }: ToolCall) {
+export function heldByAnother(actor: Actor, { execution }: ToolCall): Refused | undefined {
   const claimedBy = 'claimedBy' in execution ? execution.claimedBy : null;
   if (claimedBy === null || claimedBy === actor.principal) return undefined;
   return refused('stale-claim', 'the call is claimed by another principal');

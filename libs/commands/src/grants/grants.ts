@@ -88,24 +88,32 @@ export async function respondAndRemember(
 ): Promise<Result<Grant | null>> {
   if (actor.vouchedBy !== undefined) return noGrants;
   const recorded = await recordedBefore(ports, actor, commandId);
-  if (recorded !== undefined) {
-    if (!isAsRemembered(recorded.value.terms, remember)) return reusedKey;
-    const repeated = await respond(ports, actor, approvalId, response, commandId);
-    return repeated.status === 'refused' ? repeated : recorded;
-  }
+  const respondNow = () => respond(ports, actor, approvalId, response, commandId);
+  if (recorded !== undefined) return rememberedBefore(recorded, remember, respondNow);
   const before = await findApproval(ports, actor, approvalId);
   if (before === undefined) return refused('unknown-approval', `there is no approval ${approvalId}`);
   const refusal = forbidden(ports, before.call.request, 'judge');
   if (refusal !== undefined) return refusal;
   const planned = planRemembered(ports, actor, before.call, before.approval, remember, response.reason);
   if (planned.status === 'refused') return planned;
-  const responded = await respond(ports, actor, approvalId, response, commandId);
+  const responded = await respondNow();
   if (responded.status === 'refused') return responded;
   const after = await findApproval(ports, actor, approvalId);
   const isAsPlanned =
     after?.approval.resolution.status === 'approved' &&
     after.call.action.actionDigest === currentProposal(before.approval).action.actionDigest;
   return isAsPlanned ? recordGrant(ports, actor, planned.terms, commandId) : { ...responded, value: null };
+}
+
+/** The grant of a repeat, where it and the response are the ones that are recorded. */
+async function rememberedBefore(
+  grant: Result<Grant> & { readonly status: 'done' },
+  remember: Remember,
+  respondAgain: () => Promise<Result>,
+): Promise<Result<Grant>> {
+  if (!isAsRemembered(grant.value.terms, remember)) return reusedKey;
+  const response = await respondAgain();
+  return response.status === 'refused' ? response : grant;
 }
 
 async function findApproval(ports: CommandPorts, { tenant }: Actor, approvalId: string) {

@@ -1,20 +1,16 @@
 import { saltedDigest } from '@countersign/contracts';
-import type { CreateGrantBody, GrantMatch, GrantTerms, Remember } from '@countersign/contracts';
+import type { CreateGrantBody, GrantMatch, GrantTerms, JsonValue, Remember } from '@countersign/contracts';
 import { areEqualJson } from '@countersign/domain';
 
 /** Returns whether a recorded grant is the one that is asked for: another one must not be answered with it. */
 export function isAsAsked(terms: GrantTerms, body: CreateGrantBody): boolean {
-  const { toolName, runId = null, agentId = null, requestedBy, labels, reason } = body;
-  return (
-    terms.toolName === toolName &&
-    terms.runId === runId &&
-    terms.agentId === agentId &&
-    terms.requestedBy === requestedBy &&
-    areEqualJson(terms.labels ?? null, labels ?? null) &&
-    terms.reason === reason &&
-    isSameMatch(terms.match, body.match) &&
-    isAsLong(terms, body)
-  );
+  return areEqualJson(scopeOf(terms), scopeOf(body)) && isSameMatch(terms.match, body.match) && isAsLong(terms, body);
+}
+
+/** Whose calls, and of which tool, in one form. */
+function scopeOf({ toolName, runId, agentId, requestedBy, labels, reason }: GrantTerms | CreateGrantBody): JsonValue {
+  const [run, agent, by] = [runId, agentId, requestedBy].map((name) => name ?? null);
+  return [toolName, run ?? null, agent ?? null, by ?? null, labels ?? null, reason];
 }
 
 /** The same for the grant of an approval. Its tool and its arguments are those of the approval. */

@@ -137,28 +137,12 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
       } else {
         // A decision without events meets no conflict, so an outdated state would go unnoticed: it needs a fresh read.
         const latest = await whole(stream, isFresh ? folded : await streams.refresh(stream, folded));
-        if (isSame(latest, folded)) return knownRepeat(stream, answer, meta);
+        if (isSame(latest, folded)) return knownRepeat(store, stream, answer, meta);
         folded = latest;
       }
       isFresh = true;
     }
     throw new EventStoreUnavailableError(`${stream} is written too often at once: nothing was recorded, try again`);
-  };
-  /** The log recognises a repeated command by its id alone, and another process does not know what was sent under it first. */
-  const knownRepeat = async (
-    stream: string,
-    answer: CommandResult<State>,
-    { commandId, isRepeat }: CommandMeta<State, Event>,
-  ): Promise<CommandResult<State>> => {
-    if (answer.status === 'refused' || !answer.repeated || isRepeat === undefined) return answer;
-    const { events } = readablePart(await store.readStream(stream));
-    const own = events.filter(({ metadata }) => metadata.commandId === commandId).map((event) => upcast(event));
-    const { state, revision } = answer;
-    const isKnown = isRepeat(
-      own.map(({ type, data }) => ({ type, data }) as Event),
-      state,
-    );
-    return isKnown ? answer : { ...reusedKey, state, revision };
   };
   const reload = async (stream: string, folded: FoldedStream<State>): Promise<FoldedStream<State>> => {
     const latest = await streams.refresh(stream, folded);
@@ -227,6 +211,24 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
 export function assertReadable<State>(folded: FoldedStream<State>): FoldedStream<State> {
   if (folded.unreadable !== undefined) throw new UnreadableStreamError(unreadableRefusal(folded.unreadable));
   return folded;
+}
+
+/** The log recognises a repeated command by its id alone, and another process does not know what was sent under it first. */
+async function knownRepeat<State, Event>(
+  store: Pick<EventStore, 'readStream'>,
+  stream: string,
+  answer: CommandResult<State>,
+  { commandId, isRepeat }: CommandMeta<State, Event>,
+): Promise<CommandResult<State>> {
+  if (answer.status === 'refused' || !answer.repeated || isRepeat === undefined) return answer;
+  const { events } = readablePart(await store.readStream(stream));
+  const own = events.filter(({ metadata }) => metadata.commandId === commandId).map((event) => upcast(event));
+  const { state, revision } = answer;
+  const isKnown = isRepeat(
+    own.map(({ type, data }) => ({ type, data }) as Event),
+    state,
+  );
+  return isKnown ? answer : { ...reusedKey, state, revision };
 }
 
 type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; readonly events: readonly Event[] };
