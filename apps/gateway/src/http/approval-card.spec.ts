@@ -10,7 +10,9 @@ import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
 interface Card {
+  readonly approvalId: string;
   readonly state: string;
+  readonly shownDigest: string;
   readonly proposalDigest: string;
   readonly actionDigest: string;
   readonly mayDecide: { readonly now: boolean };
@@ -25,7 +27,8 @@ const tokens = createChangingTokens([
 ]);
 const content = loadPolicy(
   'policy.yaml',
-  'version: 1\nrules:\n  - { id: two, match: { tools: [two_people] }, then: { require: { quorum: { approve: 2 } } } }\n',
+  'version: 1\nrules:\n  - { id: two, match: { tools: [two_people] }, then: { require: { quorum: { approve: 2 } } } }\n' +
+    '  - { id: step, match: { tools: [wire] }, then: { require: { batch: any-asks-all } } }\n',
 );
 
 let world: World;
@@ -91,6 +94,34 @@ describe('a card for a bot of an application', () => {
       'approved',
     );
     expect((await respond(approvalId, second)).body.code).toBe('already-resolved');
+  });
+
+  it('is for one call of a step that a rule asks about as a whole, and one response to all of them decides, as the guide says', async () => {
+    const calls = ['read', 'wire'].map((toolName) => ({ toolCallId: toolName, toolName, arguments: {} }));
+    const body = { runId: 'card-of-step', calls };
+    const requested = await api.send<{ calls: ToolCallView[] }>('POST', '/v1/tool-calls', { as: 'desk-agent', body });
+    const views = requested.body.calls.map(({ approval }) => approval as ApprovalView);
+    expect(views.map(({ requirement, batch }) => [requirement.batch, batch?.callIds])).toEqual(
+      views.map(() => ['any-asks-all', requested.body.calls.map(({ callId }) => callId)]),
+    );
+    const cards = await Promise.all(views.map(async ({ approvalId }) => (await cardOf(approvalId, 'telegram')).body));
+    expect(cards.map(({ presses }) => presses.map(({ decision }) => decision))).toEqual(
+      cards.map(() => ['approve', 'deny']),
+    );
+    const sent = {
+      ...{ approvalIds: cards.map(({ approvalId }) => approvalId), decision: { type: 'approve' } },
+      ...{ mode: 'all-or-nothing' },
+      shownDigests: Object.fromEntries(cards.map(({ approvalId, shownDigest }) => [approvalId, shownDigest])),
+    };
+    const answered = await api.send<{ results: { status: string }[] }>('POST', '/v1/approvals/responses', {
+      ...kim,
+      body: sent,
+    });
+    expect(answered.body.results.map(({ status }) => status)).toEqual(['done', 'done']);
+    const { body: run } = await api.send<{ calls: ToolCallView[] }>('GET', '/v1/runs/card-of-step', {
+      as: 'desk-agent',
+    });
+    expect(run.calls.map(({ state }) => state)).toEqual(['approved', 'approved']);
   });
 
   it('hides values from the agent of the call too, and shows nothing of others to a front end without a person', async () => {
