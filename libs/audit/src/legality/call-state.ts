@@ -164,6 +164,8 @@ export interface CallState {
   readonly recordedAt?: string;
   /** By how many milliseconds the events that began a limit were recorded later than they say, at most. Absent: by none. */
   readonly lateMs?: number;
+  /** How many backups had been restored when it was permitted, or got its place, last. Absent: none. */
+  readonly restores?: number;
   /** The nonces of the signatures of all responses, withdrawn ones too. */
   readonly nonces: readonly string[];
 }

@@ -66,6 +66,7 @@ export type Unproven =
   | 'place-in-run'
   | 'step-apart'
   | 'run-over'
+  | 'known-loss'
   | 'off-time'
   | 'past-end'
   | RightsUnproven

@@ -10,6 +10,7 @@ import { createPolicyRecord } from '../policy/policy-record.js';
 import type { LogScope } from '../policy/policy-record.js';
 import { createPlaces } from './places.js';
 import { createQueues } from './queues.js';
+import { createRestores } from './restores.js';
 import { createRuns } from './runs.js';
 import { createSilences } from './silence.js';
 import { createSteps } from './steps.js';
@@ -52,7 +53,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const silences = createSilences();
   const places = createPlaces(streams, scope.isWhole);
   let [newest, tenant] = [1, ''];
-  const restores = createRestores();
+  const restores = createRestores(streams);
   const isSetBack = createSetBack();
   const queues = createQueues(scope.isWhole);
   const steps = createSteps(streams, policies, scope.isWhole);
@@ -77,6 +78,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       steps.judge(event, before, after),
       runs.judge(event, before),
       stops.judge(event, before),
+      restores.judge(event, before),
     ];
     for (const record of [rights, policies, silences, stops]) record.take(event);
     if (after.kind === 'call') queues.take(after);
@@ -89,13 +91,15 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const unrecordedPolicies = (): readonly string[] => [...cited].filter((version) => !recorded.has(version));
   return {
     judge: (given) => {
-      const event = restores(given);
+      const event = restores.seen(given);
       const known = streams.get(event.stream);
       const misplaced = misplacedIn(known, event);
       const before = known?.state;
       const { next, unproven } = judged(event, known, streams);
       const broken = isIllegal(next) ? [next] : [];
-      const after = isIllegal(next) ? undefined : steps.placed(event, before, places.placed(event, next));
+      const after = isIllegal(next)
+        ? undefined
+        : restores.placed(event, steps.placed(event, before, places.placed(event, next)));
       const state = after ?? before;
       streams.set(event.stream, {
         next: event.revision + 1,
@@ -136,17 +140,6 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
 /** Every event from the first one on, and no policy besides them. */
 const wholeLog: LogScope = { policies: [], isWhole: true };
 const nothing: Judgement = { illegal: [], unproven: [] };
-
-/** Adds to each event when the operator restored a backup before it. Where a person went on, nothing ends. */
-function createRestores(): (event: JudgedEvent) => JudgedEvent {
-  let restoredAt: string | undefined;
-  return (event) => {
-    const seen = restoredAt === undefined ? event : { ...event, restoredAt };
-    const isOfBackup = event.type === 'LogRestored' && (event.data as { readonly to?: number }).to !== undefined;
-    if (isOfBackup) restoredAt = event.recordedAt;
-    return seen;
-  };
-}
 
 /** Attack: a change of rights is recorded with a time far ahead, so that what it ended counts until then. */
 function createSetBack(): (event: Pick<JudgedEvent, 'recordedAt'>) => boolean {

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { approvalId, approvedStory, minute, story } from '../testing/story.js';
+import { approvalId, approvedStory, batchOf, grantId, minute, story, use, verdict } from '../testing/story.js';
+import { aboutCall, idOf, requestCall } from '../testing/named-call.js';
 import type { Story } from '../testing/story.js';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
@@ -10,10 +11,9 @@ function findingsOf({ events }: Story): readonly string[] {
   return events.flatMap((stored) => {
     const event = readStored(stored);
     if ('unreadable' in event) throw new Error(event.unreadable);
-    const ofCall = event.stream.startsWith('toolCall-');
-    return ofCall
-      ? legality.judge(event).illegal.map(({ rule }) => `${event.type} ${rule}`)
-      : (legality.judge(event), []);
+    const { illegal } = legality.judge(event);
+    // The story names neither the process nor the credential of a restore.
+    return event.stream.startsWith('system-') ? [] : illegal.map(({ rule }) => `${event.type} ${rule}`);
   });
 }
 
@@ -55,4 +55,108 @@ it('an approval of after the restore does not end early', () => {
     .respond('bob', { ...given, resolution: 'approved', executeBy: minute(16) });
   const early = approved.about('ApprovalLapsed', { approvalId: approvalId(), lapsedAt: minute(7) });
   expect(findingsOf(early)).toEqual(['ApprovalLapsed deadline']);
+});
+
+const going = { claimedAt: minute(6), leaseUntil: minute(7) };
+const restoring = { ...going, resolverId: 'countersign-restore', claimedBy: 'countersign-resolver' };
+const allowed = story().policy().request().allow();
+const ofClient = story().policy().request({ clientExecuted: true }).allow();
+const output = { attempt: null, executedBy: 'client', reportedBy: 'agent', reportedAt: minute(6) };
+const members = [idOf('a'), idOf('b')];
+const step = { batchId: 'b', batchMode: 'all-or-nothing', batchCallIds: members };
+const inBatch = ['a', 'b'].reduce(
+  (log, name) =>
+    aboutCall(requestCall(log, name, step), name, 'ToolCallAllowed', {
+      ...{ verdict: verdict('allow'), allowedAt: minute(0) },
+    }),
+  story().policy(),
+);
+const begun = { callIds: members, requestedBy: 'agent', callId: idOf('a'), begunAt: minute(6) };
+const begin = (log: Story): Story => log.append(batchOf(members), 'BatchBegun', begun);
+const retry = { status: 'retry', note: 'it did not run', reconciledBy: 'alice' };
+const retried = (log: Story, at: string): Story => log.about('ExecutionReconciled', { ...retry, reconciledAt: at });
+const lost = lose(restore(allowed.claim()));
+const given = story().policy().grant('GrantCreated');
+const ready = story().policy().request();
+const byGrant = { verdict: verdict('allow', { grantId }), allowedAt: minute(6) };
+const queuedNow = { verdict: verdict('allow'), question: null, queuedAt: minute(0) };
+const inTurn = story().policy().request({ batchMode: 'sequential' }).about('ToolCallQueued', queuedNow);
+const wanted = { needsApproval: true, requestedAt: minute(6) };
+const known = (log: Story): Story =>
+  log.append('system-default-p1', 'LogEndAccepted', {
+    ...{ processId: 'p1', from: 9, to: 5, by: 'root', reason: 'compared', acceptedAt: minute(5) },
+  });
+
+it.each([
+  ['a call that was approved is claimed', restore(approvedStory()).claim(going), 'ExecutionClaimed claim'],
+  ['a call that was allowed is claimed', restore(allowed).claim(going), 'ExecutionClaimed claim'],
+  [
+    'a call that could be claimed again is',
+    restore(released).claim({ ...going, attempt: 2 }),
+    'ExecutionClaimed claim',
+  ],
+  [
+    'a person had said that a call may run again',
+    restore(retried(lose(restore(allowed.claim())), minute(5))).claim({ ...going, attempt: 2 }),
+    'ExecutionClaimed claim',
+  ],
+  [
+    'a claim keeps its lease',
+    restore(allowed.claim()).about('ExecutionClaimRenewed', {
+      ...{ attempt: 1, leaseUntil: minute(9), renewedAt: minute(6) },
+    }),
+    'ExecutionClaimRenewed claim',
+  ],
+  [
+    'the claim of a restore runs',
+    restore(allowed)
+      .claim(restoring)
+      .report({ reportedBy: 'countersign-resolver', reportedAt: minute(6) }),
+    'ExecutionSucceeded claim',
+  ],
+  [
+    'a client runs its call',
+    restore(ofClient).about('ExecutionSucceeded', { ...output, output: null }),
+    'ExecutionSucceeded claim',
+  ],
+  ['a batch begins', begin(restore(inBatch)), 'BatchBegun batch'],
+  ['a call gets its turn', restore(inTurn).allow({ allowedAt: minute(6) }), 'ToolCallAllowed claim'],
+  ['a grant covers a call', restore(given).grant('GrantUsed', { ...use, usedAt: minute(6) }), 'GrantUsed grant'],
+  [
+    'a use of a grant that was taken in stock covers a call',
+    restore(given.grant('GrantUsed', use)).request(wanted).allow(byGrant),
+    'ToolCallAllowed grant',
+  ],
+  [
+    'nobody is asked about a new call',
+    restore(story().policy()).request({ requestedAt: minute(6) }),
+    'ToolCallRequested request',
+  ],
+])('after a backup was restored it is a finding that %s', (_, log, finding) => {
+  expect(findingsOf(log)).toEqual([finding]);
+});
+
+it.each([
+  ['the claim of a restore says that the outcome is unknown', lose(restore(allowed).claim(restoring))],
+  ['the claimer of a call of before reports', lost.report({ reportedAt: minute(6), late: 'outcome-unknown' })],
+  ['a person says that a call may run again', retried(lost, minute(6)).claim({ ...going, attempt: 2 })],
+  [
+    'a call that was recorded before is allowed after',
+    restore(ready)
+      .allow({ allowedAt: minute(6) })
+      .claim(going),
+  ],
+  ['people are asked about a new call', restore(story().policy()).request(wanted)],
+  [
+    'a new call is allowed when an admin knows of the loss',
+    known(restore(story().policy())).request({ requestedAt: minute(6) }),
+  ],
+  [
+    'a new grant covers a call',
+    restore(story().policy())
+      .grant('GrantCreated')
+      .grant('GrantUsed', { ...use, usedAt: minute(6) }),
+  ],
+])('after a backup was restored it is no finding that %s', (_, log) => {
+  expect(findingsOf(log)).toEqual([]);
 });

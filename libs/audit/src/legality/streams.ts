@@ -14,6 +14,8 @@ export interface GrantState {
   readonly expiresAt: string;
   /** When it was revoked, by its word and by its record; null: it was not. */
   readonly revoked: { readonly at: string; readonly recordedAt: string } | null;
+  /** How many backups had been restored when it was given. Absent: none. */
+  readonly restores?: number;
   /** The groups of the creator's sign-in, and how sure it was. */
   readonly groups: readonly string[];
   readonly assurance: GrantTerms['assurance'];

@@ -62,6 +62,8 @@ const words: Readonly<Record<Counted, string>> = {
     'of calls whose step has others that were recorded apart, such as after a crash, or that were not shown: whether a rule that binds the step, or asks about all of it, passed over one',
   'run-over':
     'by which calls were approved or began to run after their run was cancelled with them, or a denial had ended it: whether a person or a worker was first, or the cancellation was never carried out',
+  'known-loss':
+    'that are requests after a restore, which a rule may allow where an admin of the tenant default knew of the loss: that is in the log of default alone',
   'off-time':
     'with a time more than two seconds after their record, or before the record of the event before them in their call: which one is right',
   'past-end':
