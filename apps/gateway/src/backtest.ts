@@ -30,7 +30,7 @@ export async function backtest(
   const candidate = await readCandidate(content, createBreather(clock.monotonic));
   if (candidate.celVersion !== null) {
     const time = { ...(from !== undefined && { since: from }), ...(to !== undefined && { until: to }) };
-    use?.auditRead(actor, { what: 'list', values: 'clear', ...time });
+    await use?.auditRead(actor, { what: 'list', values: 'clear', ...time }, JSON.stringify(content));
   }
   const ruleIds = candidate.rules.map(({ id }) => id);
   const test = createBacktest(createPolicy(candidate), ruleIds);

@@ -31,7 +31,7 @@ export async function pastErasures(
 ): Promise<Answer> {
   if (erasures === undefined) return notSupported();
   const { callId } = query;
-  use?.auditRead(actor, { what: 'list', values: 'masked', ...(callId !== undefined && { callId }) });
+  await use?.auditRead(actor, { what: 'list', values: 'masked', ...(callId !== undefined && { callId }) });
   return ok({ erasures: await erasures.past(actor.tenant, query, signal) });
 }
 

@@ -1,28 +1,34 @@
+import { hash } from 'node:crypto';
 import { principalKey, proofOf } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import type { SystemEventData } from '@countersign/contracts';
 import type { Clock } from '@countersign/runtime';
 import { processTenant } from '@countersign/shell';
-import type { SystemLog } from '@countersign/shell';
+import type { SystemEventBody, SystemLog } from '@countersign/shell';
 
 type AuditedRead = Omit<SystemEventData<'AuditRead'>['reads'][number], 'at'>;
 
 /** Why a sign-in or a token was refused. */
 export type RefusedSignIn = 'unknown token' | 'provider';
 
-/** What the log of record says of those who use the gateway. Nothing waits for it. */
+/** What the log of record says of those who use the gateway. */
 export interface RecordOfUse {
   /** A person signed in at the inbox. */
   readonly signedIn: (actor: Actor, proof: 'token' | 'oidc') => void;
   readonly signInRefused: (why: RefusedSignIn) => void;
-  /** A person read the log as auditor. */
-  readonly auditRead: (actor: Actor, read: AuditedRead) => void;
+  /**
+   * A person reads the log as auditor. Of clear and stored values it resolves when the read is recorded, unless the
+   * person asked the same within the hour.
+   * @param asked what tells the question from others of the same range.
+   * @throws as the store, only of clear and stored values.
+   */
+  readonly auditRead: (actor: Actor, read: AuditedRead, asked?: string) => Promise<void>;
   /** A person goes on with a log that contradicts what was signed. Resolves when it is recorded. @throws as the store */
   readonly logRestored: (actor: Actor, restored: RestoredLog) => Promise<void>;
   /** A person knows that the log has lost its end. Resolves when it is recorded, or when nothing is lost. @throws as the store */
   readonly lossKnown: (actor: Actor, reason: string) => Promise<void>;
-  /** Records the sums that are still open. */
-  readonly close: () => void;
+  /** Records the sums that are still open, if the store can be written now. */
+  readonly close: () => Promise<void>;
 }
 
 /** A log that goes on as the next epoch. */
@@ -31,9 +37,12 @@ export type RestoredLog = Pick<SystemEventData<'LogRestored'>, 'reason' | 'check
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const readsMax = 20;
+const questionsMax = 1000;
+
+type RecordedIn = Pick<SystemLog, 'note' | 'record' | 'recorded' | 'close'>;
 
 /** The record of the use of one gateway. The first of a person is recorded at once, and the rest of the time as a sum. */
-export function createRecordOfUse(system: Pick<SystemLog, 'note' | 'record' | 'recorded'>, clock: Clock): RecordOfUse {
+export function createRecordOfUse(system: RecordedIn, clock: Clock): RecordOfUse {
   const signIns = createWindows<{ actor: Actor; proof: 'token' | 'oidc'; count: number }>(clock, minuteMs);
   const refusals = createWindows<Refusals>(clock, minuteMs);
   const reads = createWindows<Reads>(clock, hourMs);
@@ -55,18 +64,25 @@ export function createRecordOfUse(system: Pick<SystemLog, 'note' | 'record' | 'r
       sum.reasons[why] = (sum.reasons[why] ?? 0) + 1;
       sum.lastAt = at;
     },
-    auditRead: (actor, read) => {
-      const one = { actor, count: 1, reads: [{ ...read, at: time() }] };
-      // A clear read is recorded at once after masked ones too, and they do not push it out of the sum.
-      const key = JSON.stringify([principalKey(actor), read.values === 'clear']);
-      const hour = reads.in(key, { actor, count: 0, reads: [] }, (all) => {
-        if (all.count > 0) noteReads(system, all);
+    auditRead: async (actor, read, asked = '') => {
+      const one = { ...read, at: time() };
+      const isMasked = read.values === 'masked';
+      const first: Reads = { actor, reads: [], questions: new Set() };
+      const { sum } = reads.in(JSON.stringify([principalKey(actor), isMasked]), first, (all) => {
+        if (all.reads.length > 0) noteSum(system, all);
       });
-      if (hour.isNew) noteReads(system, one);
-      else {
-        const { sum } = hour;
-        Object.assign(sum, { actor, count: sum.count + 1, reads: [...sum.reads, ...one.reads].slice(-readsMax) });
+      const question = isMasked ? '' : hash('sha256', JSON.stringify([read, asked]), 'hex');
+      if (sum.questions.has(question)) {
+        Object.assign(sum, { actor, reads: [...sum.reads, one] });
+        // Attack: an export between many small reads. So a sum that is full is recorded, and none is dropped.
+        if (sum.reads.length === readsMax) noteSum(system, sum);
+        return;
       }
+      const event = toAuditRead(actor, [one]);
+      if (isMasked) system.note(actor.tenant, () => event);
+      // Attack: an export in clear, and then the process is killed.
+      else await system.record(actor.tenant, event);
+      if (sum.questions.size < questionsMax) sum.questions.add(question);
     },
     logRestored: (actor, restored) => {
       const { tenant, principal } = actor;
@@ -83,8 +99,9 @@ export function createRecordOfUse(system: Pick<SystemLog, 'note' | 'record' | 'r
       const data = { from, to, by: principal, reason, acceptedAt: time(), ...proofOf(actor) };
       await system.record(tenant, { type: 'LogEndAccepted', data });
     },
-    close: () => {
+    close: async () => {
       for (const windows of [signIns, refusals, reads]) windows.close();
+      await system.close();
     },
   };
 }
@@ -95,8 +112,9 @@ type Refusals = { -readonly [Name in 'count' | 'firstAt' | 'lastAt']: SystemEven
 
 interface Reads {
   readonly actor: Actor;
-  readonly count: number;
   readonly reads: SystemEventData<'AuditRead'>['reads'];
+  /** What was recorded before the answer, and is summed when it is asked again. */
+  readonly questions: Set<string>;
 }
 
 function noteSignIn(
@@ -113,13 +131,17 @@ function noteSignIn(
   }));
 }
 
-function noteReads(system: Pick<SystemLog, 'note'>, { actor, count, reads }: Reads): void {
-  const { tenant, principal } = actor;
+/** Records a sum, and begins the next one. */
+function noteSum(system: Pick<SystemLog, 'note'>, sum: Reads): void {
+  const event = toAuditRead(sum.actor, sum.reads);
+  Object.assign(sum, { reads: [] });
+  system.note(sum.actor.tenant, () => event);
+}
+
+function toAuditRead(actor: Actor, reads: Reads['reads']): SystemEventBody {
   const [firstAt = '', lastAt = ''] = [reads[0]?.at, reads.at(-1)?.at];
-  system.note(tenant, () => ({
-    type: 'AuditRead',
-    data: { principal, count, reads, firstAt, lastAt, ...proofOf(actor) },
-  }));
+  const data = { principal: actor.principal, count: reads.length, reads, firstAt, lastAt, ...proofOf(actor) };
+  return { type: 'AuditRead', data };
 }
 
 /** The sums of windows of time, one window per key at a time. */

@@ -18,20 +18,20 @@ export class ApprovalsController {
   }
 
   @Endpoint(routes.listApprovals)
-  list(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+  async list(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { approvals } = this.#http.gateway;
     const query = queryOf(routes.listApprovals, request);
-    admitClear(this.#http, request, query.values, { what: 'list' });
+    await admitClear(this.#http, request, query.values, { what: 'list' });
     return read(this.#http, request, reply, (actor) => approvals.list(actor, query));
   }
 
   @Endpoint(routes.getApproval)
-  get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+  async get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { approvals } = this.#http.gateway;
     const { values } = queryOf(routes.getApproval, request);
     const approvalId = paramOf(request, 'approvalId');
     const callId = parseApprovalId(approvalId)?.callId;
-    admitClear(this.#http, request, values, { what: 'call', ...(callId !== undefined && { callId }) });
+    await admitClear(this.#http, request, values, { what: 'call', ...(callId !== undefined && { callId }) });
     return read(this.#http, request, reply, (actor) => approvals.get(actor, approvalId, values));
   }
 

@@ -46,7 +46,7 @@ export class AuditController {
     // A page of the log is work like a stream of events.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
     const isHead = request.method === 'HEAD';
-    if (!isHead) ports.use?.auditRead(actor, { what: 'export', ...readOf(query) });
+    if (!isHead) await ports.use?.auditRead(actor, { what: 'export', ...readOf(query) }, request.url);
     const { file, next, position, missing } = await audit.events(actor, query);
     const headers = {
       ...markOf(ports),

@@ -23,10 +23,10 @@ const reads: unknown[] = [];
 const use: RecordOfUse = {
   signedIn: () => undefined,
   signInRefused: () => undefined,
-  auditRead: (_actor, read) => void reads.push(read),
+  auditRead: (_actor, read) => Promise.resolve(void reads.push(read)),
   logRestored: () => Promise.resolve(),
   lossKnown: () => Promise.resolve(),
-  close: () => undefined,
+  close: () => Promise.resolve(),
 };
 const checkpoints: LogCheckpoints = {
   rewound: () => undefined,

@@ -42,7 +42,9 @@ const wentOn = (tenant: string): CheckpointSigning => {
 };
 let recording = Promise.resolve();
 const use: RecordOfUse = {
-  ...{ signedIn: () => undefined, signInRefused: () => undefined, auditRead: () => undefined, close: () => undefined },
+  ...{ signedIn: () => undefined, signInRefused: () => undefined },
+  auditRead: () => Promise.resolve(),
+  close: () => Promise.resolve(),
   lossKnown: () => Promise.resolve(),
   logRestored: ({ principal }, restored) => {
     steps.push({ principal, ...restored });

@@ -6,19 +6,19 @@ import type { ApiRequest, HttpContext } from './http-context.js';
 type AuditedRead = Parameters<RecordOfUse['auditRead']>[1];
 
 /**
- * Admits a read of values in clear, and records it. Reads of masked values pass.
- * @throws ProblemError `forbidden` for who has no role auditor.
+ * Admits a read of values in clear, and resolves when it is recorded. Reads of masked values pass.
+ * @throws ProblemError `forbidden` for who has no role auditor; as the store when it cannot be recorded.
  */
-export function admitClear(
+export async function admitClear(
   { ports }: HttpContext,
   request: ApiRequest,
   values: AuditedRead['values'] | undefined,
   read: Omit<AuditedRead, 'values'>,
-): void {
+): Promise<void> {
   if (values !== 'clear') return;
   const actor = actorOf(request);
   if (!actor.roles.has('auditor')) {
     throw new ProblemError('forbidden', 'values=clear needs the role auditor: leave it out to read masked values');
   }
-  ports.use?.auditRead(actor, { values, ...read });
+  await ports.use?.auditRead(actor, { values, ...read }, request.url);
 }

@@ -36,7 +36,7 @@ export class StreamsController {
     };
     const actor = actorOf(request);
     if (selection.after !== 'now') await this.#refuseFuture(actor, selection.after);
-    admitClear(this.#http, request, selection.values, streamRead(selection));
+    await admitClear(this.#http, request, selection.values, streamRead(selection));
     if (request.method === 'HEAD') {
       sendHead(reply, { ...eventStreamHeaders, ...markOf(this.#http.ports) });
       return;
@@ -53,19 +53,19 @@ export class StreamsController {
   }
 
   @Endpoint(routes.auditToolCall)
-  auditToolCall(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+  async auditToolCall(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { audit } = this.#http.gateway;
     const { asOf, values } = queryOf(routes.auditToolCall, request);
     const callId = paramOf(request, 'callId');
-    admitClear(this.#http, request, values, { what: 'call', ...(isCallId(callId) && { callId }) });
+    await admitClear(this.#http, request, values, { what: 'call', ...(isCallId(callId) && { callId }) });
     return read(this.#http, request, reply, (actor) => audit.callEvents(actor, callId, asOf, values));
   }
 
   @Endpoint(routes.proveToolCall)
-  prove(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+  async prove(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { values = 'stored' } = queryOf(routes.proveToolCall, request);
     const callId = paramOf(request, 'callId');
-    if (isCallId(callId)) admitClear(this.#http, request, values, { what: 'call', callId });
+    if (isCallId(callId)) await admitClear(this.#http, request, values, { what: 'call', callId });
     return read(this.#http, request, reply, (actor) => proveCall(this.#http.ports, actor, callId, values));
   }
 

@@ -27,9 +27,9 @@ export class ToolCallsController {
   }
 
   @Endpoint(routes.listToolCalls)
-  list(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+  async list(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = queryOf(routes.listToolCalls, request);
-    admitClear(this.#http, request, query.values, { what: 'list' });
+    await admitClear(this.#http, request, query.values, { what: 'list' });
     return read(this.#http, request, reply, (actor) => this.#http.gateway.lists.calls(actor, query));
   }
 
@@ -40,11 +40,11 @@ export class ToolCallsController {
   }
 
   @Endpoint(routes.getToolCall)
-  get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+  async get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { toolCalls } = this.#http.gateway;
     const waiting = queryOf(routes.getToolCall, request);
     const callId = paramOf(request, 'callId');
-    admitClear(this.#http, request, waiting.values, { what: 'call', ...(isCallId(callId) && { callId }) });
+    await admitClear(this.#http, request, waiting.values, { what: 'call', ...(isCallId(callId) && { callId }) });
     return read(this.#http, request, reply, async (actor) => {
       const answer = toolCalls.get(actor, callId, waiting, (end) => this.#whileProved(actor, request, end));
       if (!(answer instanceof Promise)) return answer;
@@ -86,10 +86,10 @@ export class ToolCallsController {
   }
 
   @Endpoint(routes.getRun)
-  getRun(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+  async getRun(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { toolCalls } = this.#http.gateway;
     const { values } = queryOf(routes.getRun, request);
-    admitClear(this.#http, request, values, { what: 'list' });
+    await admitClear(this.#http, request, values, { what: 'list' });
     return read(this.#http, request, reply, (actor) => toolCalls.getRun(actor, paramOf(request, 'runId'), values));
   }
 
