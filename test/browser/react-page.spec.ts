@@ -6,6 +6,7 @@ import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../process/harness/
 import { findingsOf } from './harness/axe.js';
 import { openWorld, tokenOfDesk, useBrowser } from './harness/inbox.js';
 import type { World } from './harness/inbox.js';
+import { decideHeadless, deployRule } from './react-page/decide-headless.js';
 import { openDesk } from './react-page/desk.js';
 import type { Desk } from './react-page/desk.js';
 
@@ -13,6 +14,7 @@ const policy = `
 version: 1
 rules:
   - { id: wires, match: { tools: [wire] }, then: { require: { risk: high } } }
+  - ${deployRule}
   - { id: pay, match: { tools: [pay] }, then: { require: { requireSignature: true } } }
 `;
 
@@ -87,6 +89,12 @@ describe('the card in a page of another application', () => {
     await page.getByRole('button', { name: /pay/ }).click();
     await page.getByText('Give yours in the inbox of Countersign.').waitFor({ timeout: 15_000 });
     expect(await page.getByRole('button', { name: /^(Approve|Deny|Edit…|Answer…)$/ }).count()).toBe(0);
+  });
+
+  it('is the application’s own, by the hooks alone', async () => {
+    await decideHeadless(page, world, desk.url);
+    expect(complaints).toEqual([]);
+    await page.goto(desk.url);
   });
 
   it('is accessible, and breaks no rule of a strict content security policy', async () => {

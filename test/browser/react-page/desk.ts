@@ -9,10 +9,11 @@ import { approvalsHandler, createFrontEnd } from '@countersign/api-client';
 import { temporaryFolder } from '../../process/harness/cleanup.js';
 
 const root = join(import.meta.dirname, '..', '..', '..');
+const nodeModules = join(root, 'node_modules');
 const styles = join(root, 'libs', 'react');
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'";
-const html =
-  '<!doctype html><html lang="en"><title>Desk</title><link rel="stylesheet" href="/styles.css"><main id="desk"></main><script type="module" src="/js/page.js"></script></html>';
+const htmlOf = (script: string): string =>
+  `<!doctype html><html lang="en"><title>Desk</title><link rel="stylesheet" href="/styles.css"><main id="desk"></main><script type="module" src="/js/${script}.js"></script></html>`;
 
 /** An application with users of its own. */
 export interface Desk {
@@ -20,9 +21,13 @@ export interface Desk {
   readonly close: () => Promise<void>;
 }
 
-/** Starts an application whose user `kim` is signed in by a cookie, with a strict content security policy. */
-export async function openDesk(countersign: string, token: string): Promise<Desk> {
-  const scripts = await bundled();
+/**
+ * Starts an application whose user `kim` is signed in by a cookie, with a strict content security policy.
+ *
+ * @param modules the folder with the `react` of the pages; default: the one of this repository
+ */
+export async function openDesk(countersign: string, token: string, modules = nodeModules): Promise<Desk> {
+  const scripts = await bundled(modules);
   const handler = approvalsHandler({
     frontEnd: createFrontEnd({ url: countersign, token }),
     person: ({ headers }) => (headers.get('cookie') === 'user=kim' ? { id: 'kim', groups: ['support'] } : null),
@@ -38,7 +43,7 @@ export async function openDesk(countersign: string, token: string): Promise<Desk
     if (pathname.startsWith('/api/approvals/')) void pass(request, reply, handler);
     else if (script !== undefined) send(reply, 'text/javascript', script);
     else if (pathname.endsWith('.css')) send(reply, 'text/css', readFileSync(join(styles, pathname), 'utf8'));
-    else send(reply, 'text/html', html);
+    else send(reply, 'text/html', htmlOf(pathname === '/headless' ? 'headless' : 'page'));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -53,12 +58,13 @@ export async function openDesk(countersign: string, token: string): Promise<Desk
 }
 
 /** In a process of its own: the bundler does not run in the realm of a spec. */
-async function bundled(): Promise<string> {
+async function bundled(modules: string): Promise<string> {
   const folder = temporaryFolder();
-  const rolldown = join(root, 'node_modules', 'rolldown', 'bin', 'cli.mjs');
+  const rolldown = join(nodeModules, 'rolldown', 'bin', 'cli.mjs');
   const config = join(import.meta.dirname, 'rolldown.config.mjs');
   await promisify(execFile)(process.execPath, [rolldown, '--config', config, '--dir', folder, '--minify'], {
     cwd: root,
+    env: { ...process.env, REACT_MODULES: modules },
   });
   return folder;
 }
