@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '@countersign/contracts';
+import { readable } from '@countersign/event-store/testing';
 import { at } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
@@ -33,7 +34,9 @@ export const logOnlyGrows: CreateChecker = ({ world }, fail) => {
       if (isDone && mustAppend.has(request.kind) && recorded.length === 0) {
         fail(`${request.kind} ${request.target} was acknowledged and is not in the log`);
       }
-      if (!isDone && request.kind === 'respond' && recorded.length > 0) {
+      // A response that its person took back since: a repeat of it is refused.
+      const isTakenBack = reply.code === 'idempotency-key-reused' && recorded.every(wasWithdrawn);
+      if (!isDone && !isTakenBack && request.kind === 'respond' && recorded.length > 0) {
         fail(`${request.kind} ${request.target} was refused with ${String(reply.code)}, and is in the log`);
       }
       const claim = recorded.find(({ type }) => type === 'ExecutionClaimed');
@@ -49,9 +52,21 @@ export const logOnlyGrows: CreateChecker = ({ world }, fail) => {
     },
   };
 
+  function after({ stream, revision }: RecordedEvent) {
+    return (world.log.streams.get(stream) ?? []).slice(revision + 1);
+  }
+
+  /** Its person ended this response. */
+  function wasWithdrawn(response: RecordedEvent): boolean {
+    const by = at(response, 'respondedBy');
+    return readable(after(response)).some(
+      (event) => event.type === 'ResponseWithdrawn' && at(event, 'withdrawnBy') === by,
+    );
+  }
+
   /** Nothing has happened to the execution since this claim. */
   function isCurrent(claim: RecordedEvent): boolean {
-    const later = (world.log.streams.get(claim.stream) ?? []).slice(claim.revision + 1);
+    const later = after(claim);
     return !later.some(({ type }) => type.startsWith('Execution')) && at(claim, 'attempt') !== undefined;
   }
 };
