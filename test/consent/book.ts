@@ -156,7 +156,7 @@ export const hasEnded = (state: string): boolean => ['denied', 'expired', 'cance
 /** Whether values of a call are hidden, in its request or in what people proposed. */
 export function hasSecrets({ secret, rounds }: Call): boolean {
   const all = rounds.flatMap(({ proposals }) => proposals.map(({ content }) => content));
-  return secret !== null || all.some((content) => content.kind === 'run' && content.secret !== null);
+  return secret !== null || all.some((content) => content.secret !== null);
 }
 
 export type States = ReadonlyMap<number, readonly string[]>;

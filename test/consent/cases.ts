@@ -82,7 +82,7 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     ...[
       request(150),
       deny('amy'),
-      respond('amy@corp.example', { type: 'answer', text: 'yes' }),
+      respond('amy@corp.example', { type: 'answer', text: 'yes', secret: null }),
       identify,
       withdraw('amy'),
     ],
@@ -104,6 +104,15 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     grantOf('amy', { match: { of: 'exact', is: { amount: 5, secret: 'hunter-blue' } } }),
     withSecret(request(5), 'hunter-blue'),
     claim(),
+  ],
+  'a guess at the hidden value of an answer': [
+    request(150),
+    ...['amy', 'ben'].map((by) => respond(by, { type: 'answer', text: 'yes', secret: 'hunter-blue' })),
+  ],
+  'a guess, in an answer, at the hidden value of a request': [
+    withSecret(request(150), 'hunter-blue'),
+    ...['hunter-blue', 'hunter-green'].map((secret) => respond('amy', { type: 'answer', text: 'yes', secret })),
+    ...[approve('ben'), claim()],
   ],
   'a person votes and takes the vote back without end': [
     request(150),

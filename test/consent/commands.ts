@@ -34,7 +34,12 @@ const decision: fc.Arbitrary<Decision> = fc.oneof(
       .tuple(amount, fc.constantFrom(null, 'kept', 'kept', 'hunter-blue'))
       .map(([to, hidden]) => ({ type: 'edit', amount: to, secret: hidden }) as const),
   },
-  { weight: 1, arbitrary: fc.constantFrom('yes', 'no').map((text) => ({ type: 'answer', text }) as const) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom('yes', 'no'), fc.constantFrom(null, null, 'hunter-blue'))
+      .map(([text, hidden]) => ({ type: 'answer', text, secret: hidden }) as const),
+  },
 );
 
 const respond: fc.Arbitrary<Respond> = fc

@@ -1,5 +1,5 @@
 import type { Decision as DecisionBody } from '@countersign/contracts';
-import { toArguments } from './shown.ts';
+import { toArguments, toOutput } from './shown.ts';
 import type { Decision } from './words.ts';
 
 /** A decision as a client sends it. `mask` stands for the hidden value of what is asked. */
@@ -10,7 +10,7 @@ export function decisionBody(decision: Decision, mask: string | null): DecisionB
       return { type: 'edit', arguments: toArguments({ amount, secret: secret === 'kept' ? mask : secret }) };
     }
     case 'answer':
-      return { type: 'answer', output: decision.text };
+      return { type: 'answer', output: toOutput(decision) };
     default:
       return { type: decision.type };
   }

@@ -31,6 +31,7 @@ export const defences = {
   copies: 10,
   'fresh-claims': 11,
   'hidden-equality': 12,
+  'hidden-answers': 12,
   'bounded-history': 13,
   'own-quotas': 14,
   'own-batches': 14,
@@ -159,6 +160,8 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command.type === 'TakeTurn' ? asRecorded(command, state) : command, state];
     case 'assured-votes':
       return [command.type === 'RespondToApproval' ? assured(command) : command, state];
+    case 'hidden-answers':
+      return [command.type === 'RespondToApproval' ? inClear(command) : command, state];
     case 'stricter-repeats':
       return [command.type === 'RequestToolCall' ? asBefore(command) : command, state];
     case 'one-try':
@@ -177,6 +180,12 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
 
 function assured(command: RespondToApproval): RespondToApproval {
   return { ...command, responder: { ...command.responder, assurance: 'medium' } };
+}
+
+/** As if an answer hid nothing, so that an equal one agreed to it. */
+function inClear(command: RespondToApproval): RespondToApproval {
+  const { decision } = command;
+  return decision.type === 'answer' ? { ...command, decision: { ...decision, hidesValues: false } } : command;
 }
 
 /** As if a repeat wanted what the first request did. */

@@ -137,9 +137,9 @@ export class ConsentModel {
     must(number === round.proposals.length, 2, `people are asked about proposal ${String(number)}`);
     const asked =
       proposal.content.kind === 'answer'
-        ? proposal.content.text
+        ? [proposal.content.text, proposal.content.secret !== null]
         : [proposal.content.amount, proposal.content.secret !== null];
-    const isAsked = content.kind === 'answer' ? content.text : [content.amount, content.hides];
+    const isAsked = content.kind === 'answer' ? [content.text, content.hides] : [content.amount, content.hides];
     must(
       JSON.stringify(isAsked) === JSON.stringify(asked),
       2,

@@ -5,7 +5,7 @@ import { decisionBody } from './decision-body.ts';
 import { grantBody, idOf, rememberBody, requestBody, runOfCommand } from './requests.ts';
 import { startServer } from './server.ts';
 import type { Response, Sent, Server } from './server.ts';
-import { fromArguments } from './shown.ts';
+import { fromArguments, fromOutput } from './shown.ts';
 import { leaseMs, subjectName } from './subject.ts';
 import type { Deciders, Subject } from './subject.ts';
 import type { Answer, ApproveAll, Command, Policy, Respond, Shown } from './words.ts';
@@ -335,7 +335,7 @@ function toShownApproval(approval: ApprovalView, requestDigest: string | undefin
   if (approval.shownDigest !== shownDigest(digest, shown)) throw new Error('the digest is not of what is shown');
   return {
     ...{ state, round, proposal: number, digest },
-    content: kind === 'answer' ? { kind, text: output as string } : { kind, ...seen(approval.arguments) },
+    content: kind === 'answer' ? { kind, ...fromOutput(output) } : { kind, ...seen(approval.arguments) },
     isRequest: approval.actionDigest === requestDigest,
     instructions: instructions.map(({ instruction }) => instruction),
     inPlaceOf: responses.at(-1)?.onBehalfOf ?? null,

@@ -1,5 +1,5 @@
 import { hiddenValues, proposalDigest, shownDigest } from '@countersign/contracts';
-import type { JsonObject } from '@countersign/contracts';
+import type { JsonObject, JsonValue } from '@countersign/contracts';
 import {
   callState,
   currentApproval,
@@ -20,6 +20,18 @@ export function toArguments({ amount, secret }: Arguments): JsonObject {
 export function fromArguments(args: unknown): Arguments {
   const { amount, password = null } = args as { amount: number; password?: string };
   return { amount, secret: password };
+}
+
+/** An answer in the place of a run. Its hidden value has the name of a secret. */
+export function toOutput({ text, secret }: { readonly text: string; readonly secret: string | null }): JsonValue {
+  return secret === null ? text : { said: text, password: secret };
+}
+
+/** What people see of it. */
+export function fromOutput(output: unknown): { readonly text: string; readonly hides: boolean } {
+  return typeof output === 'string'
+    ? { text: output, hides: false }
+    : { text: (output as { readonly said: string }).said, hides: true };
 }
 
 export function digestOf(state: ToolCall): string | undefined {
@@ -56,7 +68,7 @@ function toShownApproval(state: ToolCall, approval: Approval): Shown['approval']
   const { number, kind, action, output } = currentProposal(approval);
   return {
     ...{ state: approval.resolution.status, round: approval.round, proposal: number },
-    content: kind === 'answer' ? { kind, text: output as string } : { kind, ...seen(action) },
+    content: kind === 'answer' ? { kind, ...fromOutput(output) } : { kind, ...seen(action) },
     digest: digestOf(state) ?? '',
     isRequest: action.actionDigest === state.request.actionDigest,
     instructions: instructionsOf(approval).map(({ instruction }) => instruction),

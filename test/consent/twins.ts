@@ -15,7 +15,7 @@ function uses(command: Command): boolean {
     case 'request':
       return command.calls.some((one) => one.secret === secret);
     case 'respond':
-      return command.decision.type === 'edit' && command.decision.secret === secret;
+      return 'secret' in command.decision && command.decision.secret === secret;
     case 'grant':
       return 'is' in command.match && command.match.is.secret === secret;
     default:

@@ -175,7 +175,8 @@ export class Votes {
     // An edit that changes nothing is a vote for what is asked.
     const isNew = next !== null && !(isSame(next.content, current.content) && isSame(next.rules, current.rules));
     // Law 12: otherwise a hidden value that is written again could be told from a guess.
-    const isWritten = decision.type === 'edit' && decision.secret !== null && decision.secret !== 'kept';
+    const isHiding = decision.type === 'edit' || decision.type === 'answer';
+    const isWritten = isHiding && decision.secret !== null && decision.secret !== 'kept';
     if (!vote.agrees || isNew || isWritten) round.isDisputed = true;
     if (next === null || !(isNew || isWritten)) current.votes = [...others, vote];
     else {
@@ -206,7 +207,7 @@ export class Votes {
         return { content: { kind: 'run', amount, secret }, rules: isAdded ? [first, rule] : [first] };
       }
       case 'answer':
-        return { content: { kind: 'answer', text: decision.text }, rules: [first] };
+        return { content: { kind: 'answer', text: decision.text, secret: decision.secret }, rules: [first] };
       default:
         return null;
     }

@@ -66,7 +66,9 @@ export interface Arguments {
 }
 
 /** What people agree to: arguments, or an answer in place of the run. */
-export type Content = ({ readonly kind: 'run' } & Arguments) | { readonly kind: 'answer'; readonly text: string };
+export type Content =
+  | ({ readonly kind: 'run' } & Arguments)
+  | { readonly kind: 'answer'; readonly text: string; readonly secret: string | null };
 
 /** A call in a request. `inside`: the call in which it runs. */
 export interface AskedCall extends Arguments {
@@ -166,7 +168,7 @@ export type Command =
 export type Decision =
   | { readonly type: 'approve' | 'deny' }
   | ({ readonly type: 'edit' } & Arguments)
-  | { readonly type: 'answer'; readonly text: string };
+  | { readonly type: 'answer'; readonly text: string; readonly secret: string | null };
 
 /** What people see of arguments. */
 export interface Seen {
@@ -187,7 +189,9 @@ export interface Shown extends Seen {
     readonly state: string;
     readonly round: number;
     readonly proposal: number;
-    readonly content: ({ readonly kind: 'run' } & Seen) | { readonly kind: 'answer'; readonly text: string };
+    readonly content:
+      | ({ readonly kind: 'run' } & Seen)
+      | { readonly kind: 'answer'; readonly text: string; readonly hides: boolean };
     readonly digest: string;
     /** The digest of the arguments is that of the request. */
     readonly isRequest: boolean;

@@ -1,6 +1,6 @@
 import * as api from '@countersign/commands';
 import type { Actor, Result, Role } from '@countersign/commands';
-import { approvalIdOf, hiddenValues, isSettled, maskAt, maskEdited } from '@countersign/contracts';
+import { approvalIdOf, hiddenByName, hiddenValues, isSettled, maskAt, maskEdited } from '@countersign/contracts';
 import type { JsonObject, RespondBody, RespondInBulkBody } from '@countersign/contracts';
 import { callState, currentApproval, currentProposal } from '@countersign/domain';
 import type { Action, Approval, Grant, ToolCall } from '@countersign/domain';
@@ -213,8 +213,11 @@ async function reported({ ports, stateOf, nextId }: World, call: number): Promis
 function isMeant({ request, approvals }: ToolCall, of: Agent | null): boolean {
   const hides = ({ arguments: args, sensitive }: Pick<Action, 'arguments' | 'sensitive'>): boolean =>
     hiddenValues(args, sensitive).length > 0;
-  const proposed = approvals.flatMap(({ proposals }) => proposals.map(({ action }) => action));
-  return (of === null || request.requestedBy === of) && [request, ...proposed].some(hides);
+  const proposals = approvals.flatMap((one) => one.proposals);
+  const isHidden =
+    [request, ...proposals.map(({ action }) => action)].some(hides) ||
+    proposals.some(({ output }) => hiddenByName(output).length > 0);
+  return (of === null || request.requestedBy === of) && isHidden;
 }
 
 /** Erases the hidden values of one principal, or of all, once no call that has them is open. */

@@ -97,7 +97,9 @@ describe('another message under the id of an earlier one', () => {
     ],
   ];
 
-  it.each(messages)('is refused, and the same one is answered as before: %j, %j', async (first, other, more) => {
+  // An object for each: a row of two would make of a third parameter the callback of jest.
+  const rows = messages.map(([first, other, more = {}]) => ({ first, other, more }));
+  it.each(rows)('is refused, and the same one is answered as before: %j', async ({ first, other, more }) => {
     const { commands, store } = world;
     await world.deliver(requestMessage('ToolCallRequested', { runId, calls: [{ ...call, ...more }] }));
     const callId = deriveCallId('default', runId, toolCallId);
