@@ -190,8 +190,7 @@ export interface Shown extends Seen {
     readonly round: number;
     readonly proposal: number;
     readonly content:
-      | ({ readonly kind: 'run' } & Seen)
-      | { readonly kind: 'answer'; readonly text: string; readonly hides: boolean };
+      ({ readonly kind: 'run' } & Seen) | { readonly kind: 'answer'; readonly text: string; readonly hides: boolean };
     readonly digest: string;
     /** The digest of the arguments is that of the request. */
     readonly isRequest: boolean;
