@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { gateTool } from '@countersign/worker-sdk';
+import { CountersignError, gateTool } from '@countersign/worker-sdk';
 import { MappingError, OtherPersonError } from '@countersign/worker-sdk/mappings';
 import { z } from 'zod';
-import { answerTo, askAbout, nextTurn } from '../../libs/worker-sdk/examples/function-approvals.js';
+import { answerTo, askAbout } from '../../libs/worker-sdk/examples/function-approvals.js';
 import { createToolApprovals } from '../../libs/worker-sdk/examples/user-interactions.js';
 import { cleanUpAfterAll } from './harness/cleanup.js';
 import { eventually } from './harness/wait.js';
@@ -88,36 +88,49 @@ test('a click of one person on the question of another one is no vote of either,
   const { user: kim, worker } = setUp();
   const mo = desk.person('mo');
   const first = await askAbout(worker, kim, 'clicked', [callOf('a', 'drop_table', 'two')]);
-  const chat = [messageOf('kim', responsesOf(first, [true]))];
-  const { id } = chat[0]!.contents[0]!;
-  await nextTurn(worker, kim, first.state, chat);
+  const responses = responsesOf(first, [true]);
+  const { id } = responses[0]!;
+  await answerTo(worker, kim, first.state, messageOf('kim', responses));
   // The questions for mo are the last contents of the chat, on the screen of kim too.
-  chat.push(messageOf('mo', []));
-  const ofMo = await nextTurn(worker, mo, first.state, chat);
-  chat.push(messageOf('kim', responsesOf(ofMo, [true])));
-  const ofKim = await nextTurn(worker, kim, ofMo.state, chat);
+  const ofMo = await answerTo(worker, mo, first.state, messageOf('mo', []));
+  const clicked = messageOf('kim', responsesOf(ofMo, [true]));
+  const ofKim = await answerTo(worker, kim, ofMo.state, clicked);
   expect(ofKim.refused).toMatchObject([{ error: { name: 'OtherPersonError' } }]);
   // Attack: the turn of mo reads what kim sent.
-  const passed = await nextTurn(worker, mo, ofKim.state, chat);
+  const passed = await answerTo(worker, mo, ofKim.state, clicked);
   expect(passed.refused).toMatchObject([{ error: expect.any(OtherPersonError) }]);
-  chat.push(messageOf('mo', []));
-  expect((await nextTurn(worker, mo, passed.state, chat)).refused).toEqual([]);
   expect(await desk.approvedBy(id)).toEqual(['desk#kim']);
+});
+
+test('of two people who write at once each turn sends its own message, and a failed turn passes it again later', async () => {
+  const { user: kim, worker } = setUp();
+  const mo = desk.person('mo');
+  const first = await askAbout(worker, kim, 'at once', [callOf('a', 'drop_table', 'two')]);
+  const ofMo = await answerTo(worker, mo, first.state, messageOf('mo', []));
+  const no = messageOf('kim', responsesOf(first, [false]));
+  const away = {
+    ...kim,
+    respond: () => Promise.reject(new CountersignError({ code: 'unreachable', message: 'away' })),
+  };
+  await expect(answerTo(worker, away, first.state, no)).rejects.toThrow('away');
+  await answerTo(worker, mo, first.state, messageOf('mo', responsesOf(ofMo, [true])));
+  const again = await answerTo(worker, kim, first.state, no);
+  expect(again.refused).toEqual([]);
+  expect(again.contents).toMatchObject([{ result: expect.stringMatching(/rejected by user.*desk#kim/) }]);
 });
 
 test('a yes that was refused for its low assurance does not count when the person has signed in with a second factor', async () => {
   const { user: low, worker } = setUp();
   const proven = desk.person('kim', 'proven');
   const first = await askAbout(worker, low, 'assured', [callOf('a', 'drop_table', 'assured')]);
-  const chat = [messageOf('kim', responsesOf(first, [true]))];
-  const { id } = chat[0]!.contents[0]!;
-  const refused = await nextTurn(worker, low, first.state, chat);
+  const yes = messageOf('kim', responsesOf(first, [true]));
+  const { id } = yes.contents[0]!;
+  const refused = await answerTo(worker, low, first.state, yes);
   expect(refused.refused).toMatchObject([{ error: { code: 'not-an-approver' } }]);
-  chat.push(messageOf('kim', responsesOf(refused, [false])), messageOf('kim', []));
-  const later = await nextTurn(worker, proven, refused.state, chat);
+  const later = await answerTo(worker, proven, refused.state, messageOf('kim', []));
   expect(await desk.approvedBy(id)).toEqual([]);
-  chat.push(messageOf('kim', responsesOf(later, [true])));
-  expect((await nextTurn(worker, proven, later.state, chat)).contents).toMatchObject([{ type: 'function_result' }]);
+  const last = await answerTo(worker, proven, later.state, messageOf('kim', responsesOf(later, [true])));
+  expect(last.contents).toMatchObject([{ type: 'function_result' }]);
 });
 
 test('an answer that is refused stops no other: each "no" of the message is recorded', async () => {

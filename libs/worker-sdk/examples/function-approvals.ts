@@ -168,31 +168,20 @@ async function answerAll(user: Client, { sentBy, contents }: UserMessage, isPend
 }
 
 /**
- * The turn after the newest message. Never pass an older one again: an answer that was refused because of who gave it, as from a
- * session of low assurance, would count from a later session in which the person answered nothing.
+ * The turn that a message starts. Pass each message once, in its own turn, whatever others write meanwhile, and again until that turn
+ * did not throw. Never pass one again whose turn did not throw: an answer that was refused because of who gave it, as from a session of
+ * low assurance, would count from a later session in which the person answered nothing.
  * @param user the client of the person who is signed in, and who sent the message.
  * @throws what kept an answer from the ledger, after all others were sent. Then pass the same message again.
  */
-export async function answerTo(worker: Worker, user: Client, state: RunState, newest: UserMessage): Promise<Turn> {
+export async function answerTo(worker: Worker, user: Client, state: RunState, message: UserMessage): Promise<Turn> {
   const { pendingApprovals } = await worker.wait(state, { timeoutMs: 0 });
   const isPending = (id: string): boolean => pendingApprovals.some(({ approvalId }) => approvalId === id);
-  const { decided, refused } = await answerAll(user, newest, isPending);
+  const { decided, refused } = await answerAll(user, message, isPending);
   let outcome = await worker.resume(state);
   // A cluster may show a decision a moment later, and another process may run the call. The others wait for the next message.
   const isUnderWay = ({ stopReason, pendingApprovals: pending }: StepOutcome): boolean =>
     stopReason === 'awaiting_execution' || pending.some(({ approvalId }) => decided.has(approvalId));
   while (isUnderWay(outcome)) outcome = await worker.wait(outcome.state);
   return { ...(await turnOf(worker, user, outcome)), refused };
-}
-
-/** The next turn of a chat that stores its messages: it reads the newest one alone. */
-export async function nextTurn(
-  worker: Worker,
-  user: Client,
-  state: RunState,
-  messages: readonly UserMessage[],
-): Promise<Turn> {
-  const newest = messages.at(-1);
-  if (newest === undefined) throw new Error('the chat has no message');
-  return answerTo(worker, user, state, newest);
 }

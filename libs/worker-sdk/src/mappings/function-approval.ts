@@ -75,7 +75,7 @@ export function functionApprovalRequest(approval: Asked, person: string): Functi
 
 /**
  * The response of the user to the approval that was asked about, for `client.respond(approvalId, body, { idempotencyKey })`. A
- * repeat decides nothing, also after a withdrawal: the ledger refuses it. Pass contents of the newest message only: an answer that was
+ * repeat decides nothing, also after a withdrawal: the ledger refuses it. Pass the contents of each message once: an answer that was
  * refused because of who gave it, such as for a missing group, would count later, when the same person may answer.
  * @param asked the approval as it is now, read by the same client as for the request.
  * @param answering who is signed in, and who sent the message.
