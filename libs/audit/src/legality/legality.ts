@@ -80,7 +80,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       stops.judge(event, before),
       restores.judge(event, before),
     ];
-    for (const record of [rights, policies, silences, stops]) record.take(event);
+    for (const record of [rights, policies, silences]) record.take(event);
     if (after.kind === 'call') queues.take(after);
     runs.take(event, before);
     return {

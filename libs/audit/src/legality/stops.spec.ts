@@ -1,28 +1,42 @@
 import { describe, expect, it } from '@jest/globals';
-import { minute, story } from '../testing/story.js';
+import { minute, recordedAt, story } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
 
-/** The rules that are broken. */
-function findingsOf({ events }: Story): readonly string[] {
+/** The rules that are broken, and with `isListed` what is not proven, by event. */
+function findingsOf({ events }: Story, isListed = false): readonly string[] {
   const legality = createLegality(new Map());
   return events.flatMap((stored) => {
     const event = readStored(stored);
     if ('unreadable' in event) throw new Error(event.unreadable);
-    return legality.judge(event).illegal.map(({ rule }) => `${event.type} ${rule}`);
+    const { illegal, unproven } = legality.judge(event);
+    return [...illegal.map(({ rule }) => rule), ...(isListed ? unproven : [])].map((word) => `${event.type} ${word}`);
   });
 }
 
+/** What is said of stops and of what they hold back. */
+function saidOf(log: Story): readonly string[] {
+  return findingsOf(log, true).filter((word) => /^Stop\w+ (?!no-credential|unrecorded)|stop/.test(word));
+}
+
 const everything = { tenant: null, agentId: null, toolName: null };
-const stop = (log: Story, scope = {}, at = minute(1)): Story =>
-  log.append('system-default-stops', 'StopDeclared', {
-    ...{ stopId: 'stop_1', scope: { ...everything, ...scope }, reason: 'why', declaredBy: 'root', declaredAt: at },
-  });
-const lift = (log: Story): Story =>
-  log.append('system-default-stops', 'StopLifted', {
-    ...{ stopId: 'stop_1', reason: 'mended', callIds: [], liftedBy: 'root', liftedAt: minute(2) },
-  });
+const stop = (log: Story, scope = {}, at = minute(1), more = {}): Story =>
+  recordedAt(
+    at,
+    log.append('system-default-stops', 'StopDeclared', {
+      ...{ stopId: 'stop_1', scope: { ...everything, ...scope }, reason: 'why', declaredBy: 'root', declaredAt: at },
+      ...more,
+    }),
+  );
+const lift = (log: Story, more = {}): Story =>
+  recordedAt(
+    minute(2),
+    log.append('system-default-stops', 'StopLifted', {
+      ...{ stopId: 'stop_1', reason: 'mended', callIds: [], liftedBy: 'root', liftedAt: minute(2) },
+      ...more,
+    }),
+  );
 const allowed = story().policy().request().allow();
 const asked = story().policy().request().ask();
 const { agentId, toolName } = (asked.events.find(({ type }) => type === 'ToolCallRequested')?.data ?? {}) as {
@@ -94,6 +108,29 @@ describe('a call that a person has stopped', () => {
     ])('is a finding where it %s', (_, log, finding) => {
       expect(findingsOf(log)).toContain(finding);
     });
+  });
+
+  it.each([
+    [
+      'is declared again for nobody',
+      stop(stop(allowed), { agentId: 'nobody' }, minute(2)).claim(),
+      ['StopDeclared stop', 'ExecutionClaimed stop'],
+    ],
+    [
+      'says that it begins in an hour',
+      stop(allowed, {}, minute(1), { declaredAt: minute(61) }).claim(),
+      ['StopDeclared time', 'ExecutionClaimed stop'],
+    ],
+    [
+      'says that it begins in a minute',
+      stop(allowed, {}, minute(1), { declaredAt: minute(2) }).claim({ claimedAt: minute(1.5) }),
+      ['StopDeclared off-time', 'ExecutionClaimed stop'],
+    ],
+    ['says that it ends in an hour', lift(stop(allowed), { liftedAt: minute(62) }).claim(), ['StopLifted time']],
+    ['is lifted, and was never declared', lift(allowed), ['StopLifted stop']],
+    ['is lifted again', lift(lift(stop(allowed))), ['StopLifted stop']],
+  ])('is found where its stop %s', (_, log, findings) => {
+    expect(saidOf(log)).toEqual(findings);
   });
 
   it('is found only in the stream of the stops', () => {
