@@ -31,12 +31,14 @@ async function read(approvalId: string) {
 async function refresh(place: string, approvalId: string): Promise<void> {
   const { card, message } = await read(approvalId);
   const [chat = '', id] = place.split(':');
-  sent.set(place, card);
   const { entities, reply_markup } = message as Message & { readonly reply_markup: { inline_keyboard: [] } };
-  // Telegram refuses a change that changes nothing.
   await bot.api
     .editMessageText(chat, Number(id), message.text, { entities: entities ?? [], reply_markup })
-    .catch(() => undefined);
+    .catch((error: unknown) => {
+      // Telegram refuses a change that changes nothing. After any other refusal the old card is on the screen: it is tried again.
+      if (!String(error).includes('message is not modified')) throw error;
+    });
+  sent.set(place, card);
 }
 
 async function send(chat: string, approvalId: string): Promise<void> {
@@ -86,7 +88,8 @@ bot.on('callback_query:data', async (context) => {
   }
   const { approvalId } = card;
   const answered = await frontEnd.as(user).POST('/v1/approvals/{approvalId}/responses', {
-    params: { path: { approvalId } },
+    // Telegram delivers an update again until the next request confirms it.
+    params: { path: { approvalId }, header: { 'Idempotency-Key': `telegram-${String(context.update.update_id)}` } },
     body: press.request,
   });
   await context.answerCallbackQuery(answered.error?.detail.slice(0, 200) ?? 'Recorded.');

@@ -24,6 +24,7 @@ const cardPressSchema = z
           .meta({ id: 'CardPressDecision', description: 'The decision as a response carries it.' }),
         proposalDigest: proposalDigestSchema,
         shownDigest: shownDigestSchema,
+        shownRevision: approvalViewSchema.shape.shownRevision,
       })
       .meta({ id: 'CardPressRequest', description: 'The body of the response, to be sent as it is.' }),
   })

@@ -124,6 +124,24 @@ describe('a card for a bot of an application', () => {
     expect(run.calls.map(({ state }) => state)).toEqual(['approved', 'approved']);
   });
 
+  it('decides nothing when its press comes again after its person took the response back', async () => {
+    const { approvalId } = await asked('desk-agent', 'two_people');
+    const press = (await cardOf(approvalId, 'telegram')).body.presses[0]?.request;
+    expect((await respond(approvalId, press)).status).toBe(200);
+    await api.send('DELETE', `/v1/approvals/${approvalId}/responses/mine`, kim);
+    expect(await respond(approvalId, press)).toMatchObject({ status: 409, body: { code: 'digest-mismatch' } });
+    expect((await respond(approvalId, (await cardOf(approvalId, 'telegram')).body.presses[0]?.request)).status).toBe(
+      200,
+    );
+  });
+
+  it('decides though another person has voted for the same since', async () => {
+    const { approvalId } = await asked('desk-agent', 'two_people');
+    const press = (await cardOf(approvalId, 'telegram')).body.presses[0]?.request;
+    await respond(approvalId, press, { ...kim, headers: { 'countersign-person': 'lee' } });
+    expect((await respond(approvalId, press)).body.state).toBe('approved');
+  });
+
   it('hides values from the agent of the call too, and shows nothing of others to a front end without a person', async () => {
     const own = await asked();
     const card = await cardOf(own.approvalId, 'text', { as: 'desk' });

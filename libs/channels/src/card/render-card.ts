@@ -23,6 +23,8 @@ export interface CardPress {
     readonly decision: { readonly type: 'approve' | 'deny' };
     readonly proposalDigest: string;
     readonly shownDigest: string;
+    /** Attack: a press that is delivered again brings back a response that its person took back. */
+    readonly shownRevision: number;
   };
 }
 
@@ -48,8 +50,9 @@ export function renderCard(
     const value = `${action}${hash('sha256', JSON.stringify([approvalId, shownDigest, action]), 'base64url')}`;
     if (action !== 'a' && action !== 'd') return value;
     const type = decisions[action];
-    const proposalDigest = question.approval.proposal.digest;
-    presses.push({ value, decision: type, request: { decision: { type }, proposalDigest, shownDigest } });
+    const { proposal, shownRevision } = question.approval;
+    const request = { decision: { type }, proposalDigest: proposal.digest, shownDigest, shownRevision };
+    presses.push({ value, decision: type, request });
     return value;
   };
   return { card: cardIn(format, notice, { seal }, publicUrl), presses };
