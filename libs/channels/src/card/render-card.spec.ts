@@ -153,12 +153,11 @@ describe.each(formats)('a card for a bot of an application, as %s', (format) => 
 it('is a valid Adaptive Card, whose buttons carry what to send back', () => {
   const { card, approval, presses } = render('teams');
   expect(card).toMatchObject({ type: 'AdaptiveCard', version: '1.5' });
-  const { approvalId, shownDigest, shownRevision, proposal } = approval;
+  const { approvalId, shownDigest, proposal } = approval;
   const data = {
     approvalId,
     proposalDigest: proposal.digest,
     shownDigest,
-    shownRevision,
     decision: 'approve',
     value: presses[0]?.value,
   };
