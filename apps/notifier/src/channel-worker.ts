@@ -4,12 +4,14 @@ import { crashPoint, sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Tracing } from '@countersign/shell';
 import { ChannelHealth } from './channel-health.js';
-import type { GivenUp } from './channel-health.js';
 import type { CallSource } from './notice.js';
+import type { ChannelStatus } from './notifier-port.js';
 import { planMessage, toEvent } from './planned-message.js';
 import type { PlannedMessage, Job } from './planned-message.js';
 import { dataOf, leaseMs, timeOf } from './delivery-log.js';
 import type { DeliveryLog } from './delivery-log.js';
+import { hasFailedBefore, hasNamedWait, isRefusedTogether } from './failure.js';
+import type { Failure, FailureTimes } from './failure.js';
 import { pauseAfter } from './retry-schedule.js';
 import { sendInSpan } from './send-in-span.js';
 
@@ -24,15 +26,6 @@ export interface ChannelWorkerPorts extends CallSource {
   readonly tracing: Pick<Tracing, 'inSpan'> | undefined;
   /** Tries a message again at a time. */
   readonly later: (job: Job, dueAtMs: number) => void;
-}
-
-/** The state of a channel. */
-export interface ChannelStatus {
-  readonly state: 'ok' | 'failing' | 'off';
-  /** Messages that wait for their turn. */
-  readonly waiting: number;
-  readonly reason: string | null;
-  readonly givenUp: GivenUp;
 }
 
 /** The notifier accepts no more events. The next process does. */
@@ -298,34 +291,4 @@ export class ChannelWorker {
   #record(action: PlannedMessage, event: DeliveryEvent, signal: AbortSignal): Promise<void> {
     return this.#ports.deliveries.record(action.subject, event, signal);
   }
-}
-
-/** When a failed message is tried again. */
-interface FailureTimes {
-  /** The least number of tries that its pause is counted by. */
-  readonly nthMin: number;
-  /** The pause of a message that keeps its turn. Without it, the message steps aside. */
-  readonly inTurnMs: number | undefined;
-}
-
-/** The other side said how long to wait: such a channel keeps its messages in order. */
-function hasNamedWait(result: SendResult): boolean {
-  return result.status === 'failed' && result.retryAfterMs !== undefined;
-}
-
-/** The log has its failure already. */
-function hasFailedBefore({ job, before }: PlannedMessage): boolean {
-  return job.isRetry === true && before?.status === 'failed';
-}
-
-/** One of several combined messages may be what the other side refuses. A digest is one message. */
-function isRefusedTogether(together: readonly PlannedMessage[], result: SendResult): boolean {
-  const isDigest = together[0]?.job.key.kind === 'digest';
-  return result.status === 'refused' && result.about === 'message' && together.length > 1 && !isDigest;
-}
-
-/** How often a message has failed in its turn, without the failures for which the other side named a wait. */
-interface Failure {
-  readonly tries: number;
-  readonly isFirst: boolean;
 }

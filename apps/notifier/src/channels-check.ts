@@ -1,7 +1,7 @@
 import { withoutPlaces } from '@countersign/shell';
 import type { CheckResult, ReadinessCheck } from '@countersign/shell';
 import type { BrokenChannel } from '@countersign/channels';
-import type { Notifier } from './notifier.js';
+import type { Notifier } from './notifier-port.js';
 
 /**
  * Names the channels that do not work, with the words of the other side. A process is ready without them: people decide in

@@ -4,7 +4,7 @@ import type { Log } from '@countersign/runtime';
 import { createBusApp } from '@countersign/shell';
 import type { BusAppOptions } from '@countersign/shell';
 import { isTransientFailure } from './notifier.js';
-import type { Notifier } from './notifier.js';
+import type { Notifier } from './notifier-port.js';
 import { NotifierModule } from './notifier.module.js';
 
 /** The dependencies of the notifier's consumers. */

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { createNotifierMetrics } from './notifier-metrics.js';
-import type { NotifierStatus } from './notifier.js';
+import type { NotifierStatus } from './notifier-port.js';
 
 it('tells of each channel which one state it is in, what waits for it, and what is due later', async () => {
   const registry = new Registry();

@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
-import type { Notifier } from './notifier.js';
+import type { Notifier } from './notifier-port.js';
 
 const states = ['ok', 'failing', 'off'] as const;
 

@@ -3,7 +3,7 @@ import { BusContext, BusExceptionFilter } from '@countersign/shell';
 import { Controller, Inject, Module, UseFilters } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
-import type { Notifier } from './notifier.js';
+import type { Notifier } from './notifier-port.js';
 import { notifierEventTypes } from './wanted-messages.js';
 
 const notifierPort = Symbol('Notifier');

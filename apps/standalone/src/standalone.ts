@@ -19,17 +19,6 @@ import type { ChannelsConfig } from '@countersign/channels';
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck, createTurns } from '@countersign/projector';
 import { createLogComparison } from '@countersign/read-model';
-import {
-  createNotaryCheck,
-  createNotaryMetrics,
-  createSinksCheck,
-  createSinksMetrics,
-  createTimestampsCheck,
-  createTimestampsMetrics,
-  createWitnessesCheck,
-  createWitnessesMetrics,
-  openNotary,
-} from '@countersign/notary';
 import type { OpenNotary } from '@countersign/notary';
 import { createChannelsCheck } from '@countersign/notifier';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
@@ -46,8 +35,6 @@ import {
   noteStart,
   observeReloads,
   recordConfiguration,
-  recordAcceptedEnd,
-  recordLogKey,
   warnOfUnsafeNode,
 } from '@countersign/shell';
 import type { ReloadedFile, RuntimePorts } from '@countersign/shell';
@@ -59,6 +46,7 @@ import { openErasures } from './open-erasures.js';
 import { openReceipts } from './open-receipts.js';
 import type { StandaloneReceipts } from './open-receipts.js';
 import { openStores } from './open-stores.js';
+import { startNotary } from './start-notary.js';
 import { readChannels, startNotifier } from './channels.js';
 import type { RunningNotifier } from './channels.js';
 import type { Stores } from './open-stores.js';
@@ -272,37 +260,6 @@ function openPeople({ oidc }: StandaloneConfig, channels: ChannelsConfig, tokens
     sessions = opened;
   };
   return { people, signedInAt };
-}
-
-/** Keeps the tree over the log. It is stopped last, so that its last checkpoint covers what the others recorded. */
-function startNotary(
-  { vault, acceptedEnd, system }: Stores,
-  config: StandaloneConfig,
-  { clock, log }: RuntimePorts,
-  { registry }: ReturnType<typeof createGatewayMetrics>,
-) {
-  const { dataFolder: folder, logKeyFile, logSigner, previousLogKey } = config;
-  const { logOrigin: origin, logSinks: sinks, witnesses, timestamps } = config;
-  const { raw: store } = vault.store;
-  const notary = openNotary({
-    ...{ folder, logKeyFile, logSigner, previousLogKey, origin, sinks, witnesses, timestamps, store, clock, log },
-    recordKeyChange: (tenant, keys) => recordLogKey(system, tenant, keys),
-    acceptsContradiction: acceptedEnd !== undefined,
-    recordAccepted:
-      acceptedEnd &&
-      ((tenant, contradiction) => recordAcceptedEnd(system, tenant, { ...acceptedEnd, ...contradiction })),
-  });
-  createSinksMetrics(registry, notary.sinkStates, clock);
-  const ofSinks = sinks.length === 0 ? [] : [createSinksCheck(notary.sinkStates)];
-  createWitnessesMetrics(registry, notary);
-  createTimestampsMetrics(registry, notary.timestampState);
-  createNotaryMetrics(registry).observe(notary, () => store.head());
-  const ofWitnesses = witnesses === null ? [] : [createWitnessesCheck(notary.witnessStates)];
-  const ofStamps = timestamps === null ? [] : [createTimestampsCheck(notary.timestampState)];
-  const ofFile: ReloadedFile = { name: 'witnesses', isCurrent: notary.areWitnessesCurrent };
-  const followed = witnesses === null ? [] : [ofFile];
-  const checks = [createNotaryCheck(notary.health), ...ofSinks, ...ofWitnesses, ...ofStamps];
-  return { ...notary, followed, checks };
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */

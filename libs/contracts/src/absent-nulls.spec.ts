@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
 import { parseBody } from './absent-nulls.js';
 import { createGrantSchema } from './grants.js';
-import { requestToolCallsSchema, respondInBulkSchema, respondSchema } from './requests.js';
+import { requestToolCallsSchema } from './requests.js';
+import { respondInBulkSchema, respondSchema } from './responding.js';
 
 const call = { toolCallId: 'c1', toolName: 'delete_file', arguments: { path: null } };
 const digest = `sha256:${'0'.repeat(64)}`;

@@ -138,9 +138,8 @@ export {
   backtestSchema,
   explainedCallSchema,
   requestToolCallsSchema,
-  respondInBulkSchema,
-  respondSchema,
 } from './requests.js';
+export { respondInBulkSchema, respondSchema } from './responding.js';
 export {
   checkpointQuerySchema,
   timestampQuerySchema,
@@ -171,9 +170,8 @@ export type {
   RequestApprovalBody,
   RequestToolCalls,
   RequestedCall,
-  RespondBody,
-  RespondInBulkBody,
 } from './requests.js';
+export type { RespondBody, RespondInBulkBody } from './responding.js';
 export type {
   CardQuery,
   ListApprovalsQuery,

@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { decisionSchema } from './decision.js';
-import { rememberSchema } from './grants.js';
 import { labelsSchema } from './labels.js';
 import { callIdPattern, isCallId } from './ids.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
-import { answerSignatureSchema } from './passkey-events.js';
 import { presentedSchema } from './presented.js';
 import {
   batchModeSchema,
@@ -14,7 +11,6 @@ import {
   newRunIdSchema,
   shownTextSchema,
   textSchema,
-  digestSchema,
   toolCallIdSchema,
 } from './primitives.js';
 import { toolHintsSchema } from './tool-hints.js';
@@ -177,98 +173,6 @@ export const requestApprovalSchema = z
   })
   .meta({ id: 'RequestApproval' });
 export type RequestApprovalBody = z.infer<typeof requestApprovalSchema>;
-
-/** `POST /v1/approvals/{approvalId}/responses`. */
-export const respondSchema = z
-  .strictObject({
-    decision: decisionSchema,
-    reason: textSchema.optional(),
-    instruction: textSchema.optional(),
-    proposalDigest: digestSchema.optional().meta({
-      description: 'The digest of the proposal that you saw: another current proposal is answered `digest-mismatch`.',
-    }),
-    shownDigest: digestSchema.optional().meta({
-      description:
-        'The `shownDigest` of the approval that you saw: an instruction that came since is answered `digest-mismatch`. Without it, a response does not say whether its person saw the instructions.',
-    }),
-    shownRevision: z.int().min(1).optional().meta({
-      description:
-        'The `shownRevision` of the approval that you saw: a response to an earlier question is answered `digest-mismatch`. Send it where a message may be delayed or read again, as in a chat or on a bus.',
-    }),
-    actionDigest: digestSchema.optional().meta({
-      description:
-        'The digest of the arguments that you saw: other ones are answered `digest-mismatch`. It says nothing about a proposed answer, so without a digest of the proposal it approves none.',
-    }),
-    signature: answerSignatureSchema.optional().meta({
-      description:
-        'The signature of this answer with a passkey of yours. An answer under a rule with `requireSignature`, or with `minAssurance: high`, needs it.',
-    }),
-    remember: rememberSchema.optional(),
-  })
-  .refine(({ decision, remember }) => remember === undefined || decision.type === 'approve', {
-    path: ['remember'],
-    error: 'needs the decision "approve": only an unchanged approval can be remembered',
-  })
-  .meta({
-    id: 'Respond',
-    if: { required: ['remember'], properties: { remember: { type: 'object' } } },
-    then: { properties: { decision: { properties: { type: { enum: ['approve'] } } } } },
-  });
-export type RespondBody = z.infer<typeof respondSchema>;
-
-/** Attack: an id with a slip of the pen leaves the approval that is meant without its digest, and whatever it asks is approved. */
-function refuseOtherDigests(
-  { approvalIds, ...body }: { readonly approvalIds: readonly string[] } & BulkBindings,
-  context: z.RefinementCtx,
-): void {
-  const named = new Set(approvalIds);
-  for (const member of ['proposalDigests', 'shownDigests', 'shownRevisions', 'actionDigests'] as const) {
-    for (const id of Object.keys(body[member] ?? {})) {
-      const message = 'is not one of `approvalIds`, so this would bind nothing';
-      if (!named.has(id)) context.addIssue({ code: 'custom', path: [member, id], message });
-    }
-  }
-}
-
-type BulkBindings = Readonly<
-  Partial<
-    Record<
-      'proposalDigests' | 'shownDigests' | 'shownRevisions' | 'actionDigests',
-      Readonly<Record<string, string | number>> | undefined
-    >
-  >
->;
-
-/** `POST /v1/approvals/responses`. */
-export const respondInBulkSchema = z
-  .strictObject({
-    approvalIds: z.array(z.string().min(1).max(256)).min(1).max(limits.bulkResponsesMax),
-    decision: decisionSchema,
-    reason: textSchema.optional(),
-    instruction: textSchema.optional(),
-    mode: batchModeSchema.optional(),
-    proposalDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
-      description: 'The digest of the proposal that you saw, by approval: an approval with another one is refused.',
-    }),
-    shownDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
-      description:
-        'The `shownDigest` of the approval that you saw, by approval: an approval with another instruction is refused.',
-    }),
-    shownRevisions: z.record(z.string().min(1).max(256), z.int().min(1)).optional().meta({
-      description:
-        'The `shownRevision` of the approval that you saw, by approval: a response to an earlier question is refused.',
-    }),
-    actionDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
-      description: 'The digest of what you saw, by approval: an approval whose arguments have changed is refused.',
-    }),
-    dryRun: z
-      .boolean()
-      .optional()
-      .meta({ description: 'Record nothing: each result is what the rules say now, `possible` or `rejected`.' }),
-  })
-  .superRefine(refuseOtherDigests)
-  .meta({ id: 'RespondInBulk' });
-export type RespondInBulkBody = z.infer<typeof respondInBulkSchema>;
 
 /** `POST /v1/tool-calls/{callId}/cancel` and `POST /v1/runs/{runId}/cancel`. */
 export const cancelSchema = z.strictObject({ reason: shownTextSchema }).meta({ id: 'Cancel' });

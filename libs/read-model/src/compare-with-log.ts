@@ -6,7 +6,7 @@ import { sleep } from '@countersign/runtime';
 import type { CallRow } from './call-row.js';
 import { isShown } from './call-row.js';
 import { foldCall } from './evolve.js';
-import type { LogSource } from './read-model.js';
+import type { LogSource } from './log-source.js';
 import type { FileReadModel } from './sqlite/sqlite-read-model.js';
 
 /** What a comparison needs. */

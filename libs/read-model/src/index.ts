@@ -8,7 +8,7 @@ export type { BlockReads, EventBlock, NextBlock, WantedEvents } from './event-bl
 export { foldCall } from './evolve.js';
 export { createOversight } from './oversight/oversight.js';
 export type { Oversight, OversightOptions } from './oversight/oversight.js';
-export { LogRewoundError } from './read-model.js';
+export { LogRewoundError } from './log-source.js';
 export type {
   Applied,
   ApprovalOfCall,
@@ -18,16 +18,15 @@ export type {
   CallInTurn,
   HeldTurn,
   DueCall,
-  LogSource,
   OpenRun,
   Page,
   ReadModel,
   ReadModelStats,
   RunFacts,
   RunsQuery,
-  PlaceReads,
   UnreadableReads,
 } from './read-model.js';
+export type { LogSource, PlaceReads } from './log-source.js';
 export type { RowSeal } from './sqlite/database.js';
 export type { OnProgress, Progress } from './sqlite/catch-up.js';
 export { rebuildReadModel } from './sqlite/rebuild.js';

@@ -1,10 +1,10 @@
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { createProgress } from '../audit/progress.js';
 import { changedFiles, digestOf, newestBackup, readManifest, syncToDisk, writeManifest } from '../backup/manifest.js';
 import type { BackupManifest } from '../backup/manifest.js';
-import { survey } from '../backup/survey.js';
+import { readCopy } from '../backup/read-copy.js';
 import type { Survey } from '../backup/survey.js';
+import type { CliError } from '../cli-error.js';
 import { localError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -147,32 +147,23 @@ interface Verified {
 
 /** Reads the whole copy. @throws CliError when it is not what was recorded, or lacks keys. */
 async function verified(output: Output, part: string, keys: string | undefined): Promise<Verified | undefined> {
-  const source = openDataFolder(part);
-  const progress = createProgress(output, source.total, 'events');
-  try {
-    const found = await survey(source.events(), (done) => {
-      progress.show(done, done);
-      return !output.terminal.interrupted.aborted;
-    });
-    if (found === undefined) return undefined;
-    const [damage] = found.damage;
-    if (damage !== undefined)
-      throw localError(
-        'unexpected',
-        'backup-damaged',
-        `The copy is not sound: ${damage}.`,
-        'See: countersign audit verify',
-      );
+  return readCopy(output, part, unsound, (found, source) => {
     const known = keys === undefined ? undefined : keyIdsIn(join(keys, 'keys.db'));
     const lost = known === undefined ? [] : [...found.keys].filter((key) => !known.has(key));
     if (lost.length > 0)
       throw localError('unexpected', 'keys-lost', `${String(lost.length)} keys of the log are not in keys.db.`, '');
     const notes = new Map([...found.tenants.keys()].map((tenant) => [tenant, source.keptNotes(tenant)[0]]));
     return { survey: found, notes, position: source.total };
-  } finally {
-    progress.clear();
-    source.close();
-  }
+  });
+}
+
+function unsound(damage: string): CliError {
+  return localError(
+    'unexpected',
+    'backup-damaged',
+    `The copy is not sound: ${damage}.`,
+    'See: countersign audit verify',
+  );
 }
 
 function manifestOf(

@@ -1,11 +1,10 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { printable } from '@countersign/text';
-import { createProgress } from '../audit/progress.js';
 import { findLoss } from '../backup/loss.js';
 import type { Loss } from '../backup/loss.js';
 import { changedFiles, newestBackup, readManifest, syncToDisk } from '../backup/manifest.js';
-import { survey } from '../backup/survey.js';
+import { readCopy } from '../backup/read-copy.js';
 import type { OpenWork, Survey } from '../backup/survey.js';
 import type { CliError } from '../cli-error.js';
 import { localError, usageError } from '../cli-error.js';
@@ -13,7 +12,6 @@ import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 import { copyDatabase } from '../sqlite/copy-database.js';
-import { openDataFolder } from '../sqlite/data-folder.js';
 import { acknowledgedIn } from '../sqlite/read-only.js';
 import type { Line } from '../view/line.js';
 import { keyFiles } from './backup.js';
@@ -94,23 +92,16 @@ interface ReadBackup {
 }
 
 /** Reads and verifies a whole backup, and changes nothing. @throws CliError where it is damaged */
-async function readBackup(output: Output, folder: string): Promise<ReadBackup | undefined> {
-  const source = openDataFolder(folder);
-  const progress = createProgress(output, source.total, 'events');
-  try {
-    const found = await survey(source.events(), (done) => {
-      progress.show(done, done);
-      return !output.terminal.interrupted.aborted;
-    });
-    if (found === undefined) return undefined;
-    const [damage] = found.damage;
-    if (damage !== undefined) throw damaged(folder, damage);
-    const notes = new Map([...found.tenants.keys()].map((tenant) => [tenant, source.keptNotes(tenant)]));
-    return { end: source.total, found, notes };
-  } finally {
-    progress.clear();
-    source.close();
-  }
+function readBackup(output: Output, folder: string): Promise<ReadBackup | undefined> {
+  return readCopy(
+    output,
+    folder,
+    (damage) => damaged(folder, damage),
+    (found, source) => ({
+      ...{ end: source.total, found },
+      notes: new Map([...found.tenants.keys()].map((tenant) => [tenant, source.keptNotes(tenant)])),
+    }),
+  );
 }
 
 interface Places {

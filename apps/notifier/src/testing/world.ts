@@ -29,7 +29,7 @@ import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
 import { createNotifierApp } from '../notifier-app.js';
 import { createNotifier } from '../notifier.js';
-import type { Notifier, NotifierOptions } from '../notifier.js';
+import type { Notifier, NotifierOptions } from '../notifier-port.js';
 
 /** A standalone ledger in a temporary folder, with a notifier. */
 export interface World {

@@ -1,7 +1,7 @@
 import { isReadable, QuestionRefusedError, upcast } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
-import type { LogSource } from '../read-model.js';
-import { LogRewoundError } from '../read-model.js';
+import type { LogSource } from '../log-source.js';
+import { LogRewoundError } from '../log-source.js';
 import type { Checkpoint } from './working-set.js';
 
 /** The progress of a long read of the log. */

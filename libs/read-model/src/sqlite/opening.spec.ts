@@ -1,7 +1,7 @@
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { createCollectingLog } from '@countersign/runtime/testing';
-import { LogRewoundError } from '../read-model.js';
+import { LogRewoundError } from '../log-source.js';
 import { opened } from '../testing/opened.js';
 import { scratchFolder } from '../testing/scratch-folder.js';
 import { createTestLog } from '../testing/test-log.js';

@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import type { LogEvent } from '@countersign/contracts';
-import type { PlaceReads } from '../read-model.js';
+import type { PlaceReads } from '../log-source.js';
 
 /** A position of the log that an event has, and the latest time at which anything up to it was recorded. */
 interface Place {

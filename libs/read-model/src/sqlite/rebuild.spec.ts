@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { jest } from '@jest/globals';
 import { createSilentLog } from '@countersign/runtime/testing';
-import { LogRewoundError } from '../read-model.js';
+import { LogRewoundError } from '../log-source.js';
 import { applyAll, opened } from '../testing/opened.js';
 import { scratchFolder } from '../testing/scratch-folder.js';
 import { createTestLog } from '../testing/test-log.js';

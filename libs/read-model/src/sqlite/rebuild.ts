@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs';
 import type { Log } from '@countersign/runtime';
-import type { LogSource } from '../read-model.js';
+import type { LogSource } from '../log-source.js';
 import { catchUp, fresh } from './catch-up.js';
 import type { OnProgress, Target } from './catch-up.js';
 import { createScratchDatabase, discard, rebuiltFile, seal } from './database.js';

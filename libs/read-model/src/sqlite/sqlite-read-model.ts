@@ -1,6 +1,7 @@
 import type { LogEvent } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
-import type { LogSource, ReadModel } from '../read-model.js';
+import type { ReadModel } from '../read-model.js';
+import type { LogSource } from '../log-source.js';
 import { createAppliedFeed } from './applied-feed.js';
 import { assertContinues, catchUp, fresh } from './catch-up.js';
 import type { OnProgress } from './catch-up.js';

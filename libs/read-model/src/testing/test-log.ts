@@ -15,7 +15,7 @@ import type {
   ToolCallEventType,
   Verdict,
 } from '@countersign/contracts';
-import type { LogSource } from '../read-model.js';
+import type { LogSource } from '../log-source.js';
 
 export const startMs = Date.parse('2026-01-01T00:00:00.000Z');
 /** The stored time `n` minutes after the start. */
