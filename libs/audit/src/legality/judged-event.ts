@@ -69,6 +69,7 @@ export type Unproven =
   | 'known-loss'
   | 'off-time'
   | 'past-end'
+  | 'past-stop'
   | RightsUnproven
   | PolicyUnproven;
 

@@ -110,6 +110,28 @@ describe('a call that a person has stopped', () => {
     });
   });
 
+  describe('by a stop that still holds, and says a time before it,', () => {
+    const at = minute(0.9);
+    const late = (log: Story): Story => recordedAt(minute(3), log);
+    const claimedLate = late(stop(allowed).claim({ claimedAt: at }));
+    const renewedLate = late(stop(claimed).about('ExecutionClaimRenewed', { ...renewed, renewedAt: at }));
+
+    it.each([
+      ['a claim', claimedLate, ['ExecutionClaimed past-stop']],
+      ['a renewal', renewedLate, ['ExecutionClaimRenewed past-stop']],
+      ['an approval', late(stop(asked).respond('ann', { respondedAt: at })), ['ApprovalResponded past-stop']],
+      ['its success', claimedLate.report(), ['ExecutionClaimed past-stop', 'ExecutionSucceeded stop']],
+      [
+        'its success when a lift let the claimer ask again',
+        recordedAt(minute(4), lift(claimedLate)).report({ reportedAt: minute(3.9) }),
+        ['ExecutionClaimed past-stop'],
+      ],
+      ['a claim of a moment after it', recordedAt(minute(1.05), stop(allowed).claim({ claimedAt: at })), []],
+    ])('%s is listed, or found', (_, log, said) => {
+      expect(saidOf(log)).toEqual(said);
+    });
+  });
+
   it.each([
     [
       'is declared again for nobody',

@@ -68,6 +68,8 @@ const words: Readonly<Record<Counted, string>> = {
     'with a time more than two seconds after their record, or before the record of the event before them in their call: which one is right',
   'past-end':
     'that say that they happened before a deadline or the end of a grant, and were recorded more than two seconds after it: whether they were in time',
+  'past-stop':
+    'that say that they happened before a stop, and were recorded more than three seconds after it: whether they were in time',
   'silence-time':
     'approved by silence: whether people could respond all the time, of which the log has the starts of a standalone server alone',
   'early-silence':
