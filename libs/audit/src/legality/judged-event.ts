@@ -70,6 +70,7 @@ export type Unproven =
   | 'off-time'
   | 'past-end'
   | 'past-stop'
+  | 'under-stop'
   | RightsUnproven
   | PolicyUnproven;
 

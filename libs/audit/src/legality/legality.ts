@@ -77,7 +77,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       ...ofPeople,
       steps.judge(event, before, after),
       runs.judge(event, before),
-      stops.judge(event, before),
+      stops.judge(event, before, after),
       restores.judge(event, before),
     ];
     for (const record of [rights, policies, silences]) record.take(event);

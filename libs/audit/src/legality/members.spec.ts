@@ -56,7 +56,7 @@ const judged: Readonly<Record<string, string>> = {
   ShadowPolicyActivated: 'policyVersion content',
   RequestRefused: '',
   RunCancelled: `callIds cancelledBy ${credential}`,
-  BatchBegun: 'callIds requestedBy callId',
+  BatchBegun: 'callIds requestedBy callId begunAt',
   BatchBroken: 'callIds requestedBy callId',
   GrantProposed: `${terms} ${credential}`,
   GrantCreated: `${terms} ${credential}`,

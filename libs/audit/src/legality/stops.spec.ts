@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { minute, recordedAt, story } from '../testing/story.js';
+import { aboutCall, idOf, requestCall } from '../testing/named-call.js';
+import { approvalId, batchOf, minute, recordedAt, story, verdict } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
@@ -42,6 +43,22 @@ const asked = story().policy().request().ask();
 const { agentId, toolName } = (asked.events.find(({ type }) => type === 'ToolCallRequested')?.data ?? {}) as {
   readonly agentId: string;
   readonly toolName: string;
+};
+const ofClient = story().policy().request({ clientExecuted: true }).allow();
+const output = { attempt: null, executedBy: 'client', reportedBy: 'agent', reportedAt: minute(3), output: null };
+const members = [idOf('a'), idOf('b')];
+const step = { batchId: 'b', batchMode: 'all-or-nothing', batchCallIds: members };
+const inBatch = ['a', 'b'].reduce(
+  (log, name) =>
+    aboutCall(requestCall(log, name, step), name, 'ToolCallAllowed', {
+      ...{ verdict: verdict('allow'), allowedAt: minute(0) },
+    }),
+  story().policy(),
+);
+const silent = story().policy().request().ask({}, { onTimeout: 'allow' });
+const bySilence = {
+  ...{ automatic: true, via: 'policy', groups: [], assurance: 'low', respondedAt: minute(10) },
+  ...{ resolution: 'approved', executeBy: minute(20) },
 };
 const renewed = { attempt: 1, leaseUntil: minute(9), renewedAt: minute(3) };
 const claimed = allowed.claim({ claimedAt: minute(0), leaseUntil: minute(4) });
@@ -108,6 +125,49 @@ describe('a call that a person has stopped', () => {
     ])('is a finding where it %s', (_, log, finding) => {
       expect(findingsOf(log)).toContain(finding);
     });
+  });
+
+  it.each([
+    ['its client', stop(ofClient).about('ExecutionSucceeded', output), ['ExecutionSucceeded stop']],
+    ['a request', stop(story().policy()).request({ requestedAt: minute(3) }), ['ToolCallRequested stop']],
+    ['a verdict', stop(story().policy().request()).allow({ allowedAt: minute(3) }), ['ToolCallAllowed stop']],
+    [
+      'a question',
+      stop(allowed).ask({ requestedAt: minute(3), expiresAt: minute(13) }),
+      ['ApprovalRequested under-stop'],
+    ],
+    [
+      'the end of its time',
+      stop(asked).about('ApprovalExpired', { approvalId: approvalId(), expiredAt: minute(10) }),
+      ['ApprovalExpired under-stop'],
+    ],
+    [
+      'the begin of its batch',
+      stop(inBatch).append(batchOf(members), 'BatchBegun', {
+        ...{ callIds: members, requestedBy: 'agent', callId: idOf('a'), begunAt: minute(3) },
+      }),
+      ['BatchBegun under-stop'],
+    ],
+    ['silence that a stop interrupted', lift(stop(silent)).respond('policy', bySilence), ['ApprovalResponded stop']],
+    [
+      'silence about a question of after the stop',
+      lift(stop(story().policy().request()))
+        .ask({ requestedAt: minute(3), expiresAt: minute(13) }, { onTimeout: 'allow' })
+        .respond('policy', { ...bySilence, respondedAt: minute(13), executeBy: minute(23) }),
+      [],
+    ],
+    [
+      'the question of a restore',
+      stop(allowed)
+        .append('system-default-p1', 'LogRestored', {
+          ...{ processId: 'p1', reason: 'the disk was lost', checkpoint: null, why: 'restored', restoredAt: minute(2) },
+          ...{ from: 9, to: 4 },
+        })
+        .ask({ requestedAt: minute(3), expiresAt: minute(13) }),
+      [],
+    ],
+  ])('goes on by %s', (_, log, said) => {
+    expect(saidOf(log)).toEqual(said);
   });
 
   describe('by a stop that still holds, and says a time before it,', () => {

@@ -70,6 +70,8 @@ const words: Readonly<Record<Counted, string>> = {
     'that say that they happened before a deadline or the end of a grant, and were recorded more than two seconds after it: whether they were in time',
   'past-stop':
     'that say that they happened before a stop, and were recorded more than three seconds after it: whether they were in time',
+  'under-stop':
+    'of questions, places, time limits and begins of batches that a stop holds back: why they came all the same',
   'silence-time':
     'approved by silence: whether people could respond all the time, of which the log has the starts of a standalone server alone',
   'early-silence':
