@@ -1,6 +1,6 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { claim, createGrant, requestToolCalls, respond } from '@countersign/commands';
+import { claim, createGrant, reconcile, requestToolCalls, respond, submitClientOutput } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { approvalIdOf } from '@countersign/contracts';
 import { expect, it } from '@jest/globals';
@@ -95,6 +95,20 @@ it('leaves no call of a batch that has begun claimable', async () => {
   await restore();
   expect(statesOf('one', 'two')).toEqual(['unknown', 'unknown']);
   expect(await claimOf('two')).toMatchObject({ status: 'refused' });
+});
+
+it('leaves no call of such a batch to its client', async () => {
+  const calls = [callOf('one'), callOf('of-client', { clientExecuted: true })];
+  const step = { runId: 'run-1', batchId: 'step', batchMode: 'all-or-nothing' as const, calls };
+  await requestToolCalls(stores().commands, actor, step, ids.uuid());
+  await claimOf('one');
+  await restore();
+  expect(statesOf('one', 'of-client')).toEqual(['unknown', 'unknown']);
+  const body = { status: 'succeeded', output: null } as const;
+  const output = () => submitClientOutput(stores().commands, actor, callIdOf('of-client'), body, ids.uuid());
+  expect(await output()).toMatchObject({ refusal: { code: 'already-settled' } });
+  await reconcile(stores().commands, alice, callIdOf('of-client'), { status: 'retry', note: 'not run' }, ids.uuid());
+  expect(await output()).toMatchObject({ status: 'done' });
 });
 
 it('ends an all-or-nothing batch that had not begun', async () => {

@@ -29,12 +29,19 @@ export type Receipted<T> =
     }
   | { readonly status: 'refused'; readonly refusal: Refusal };
 
+interface ClaimBody {
+  readonly resolverId: string;
+  readonly leaseMs?: number | undefined;
+  /** The claim is to run nothing: it takes the right to run from a call of a restored log. No request can say so. */
+  readonly isRestored?: true;
+}
+
 /** Claims the right to execute a call. The result carries all that is needed to recompute the action digest. */
 export async function claim(
   ports: CommandPorts,
   actor: Actor,
   callId: string,
-  body: { readonly resolverId: string; readonly leaseMs?: number | undefined },
+  body: ClaimBody,
   commandId: string,
 ): Promise<Receipted<ClaimView>> {
   const { tenant } = actor;
@@ -52,7 +59,7 @@ export async function claim(
     const digest = actionDigest(digestInputOf(call), call.action.arguments);
     const build = () =>
       stopped(ports, call.request) ??
-      forbidden(ports, call.request, 'run') ??
+      (body.isRestored === true ? undefined : forbidden(ports, call.request, 'run')) ??
       ({
         type: 'ClaimExecution',
         at: ports.clock.now(),
@@ -64,6 +71,7 @@ export async function claim(
         idempotencyKey: callId,
         claimId: commandId,
         seq,
+        ...(body.isRestored === true && { isRestored: true as const }),
       } as const);
     return builtToRun(ports, call, build, commandId);
   });

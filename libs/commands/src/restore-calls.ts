@@ -108,7 +108,7 @@ async function lapse(ports: CommandPorts, call: ToolCall): Promise<boolean> {
 async function claimAndLose(ports: CommandPorts, { request }: ToolCall, restored: RestoredLog): Promise<void> {
   const { tenant, callId } = request;
   const resolver = service(tenant, serviceResolver);
-  const claimed = await claim(ports, resolver, callId, { resolverId: restoring }, ports.ids.uuid());
+  const claimed = await claim(ports, resolver, callId, { resolverId: restoring, isRestored: true }, ports.ids.uuid());
   if (claimed.status === 'done') await loseOutcome(ports, { request }, claimed.value.attempt, restored);
 }
 

@@ -15,6 +15,8 @@ export interface ClaimExecution extends Timed {
   readonly idempotencyKey: string;
   /** The id of this command. Only a retry of the command that made the latest claim gets that claim again. */
   readonly claimId: string;
+  /** The log was restored from a backup: the claim takes the right to run away, also from the client that executes the call. */
+  readonly isRestored?: true;
   /** The place of the call in its run now, for its receipt. Default: not known. */
   readonly seq?: PlaceInRun | undefined;
   /** The state of the call's batch, if it has one. */

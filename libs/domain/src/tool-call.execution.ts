@@ -88,7 +88,8 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): R
   assert(command.callId === request.callId, 'a claim is decided on its own call');
   const refusal = alreadyBegun(execution) ?? notPermitted(state, command.at, command.batch);
   if (refusal !== undefined) return refusal;
-  if (request.clientExecuted) return refused('not-approved', 'The client executes this tool call itself.');
+  const isOfClient = request.clientExecuted && command.isRestored !== true;
+  if (isOfClient) return refused('not-approved', 'The client executes this tool call itself.');
   // Attack: arguments swapped between the approval and the run. Only the approved arguments run.
   if (command.actionDigest !== digestToRun(state)) {
     if (action.salt === null) return refused('digest-mismatch', unreadable);

@@ -2,6 +2,7 @@ import type { EventData } from '@countersign/contracts';
 import type { CallState, ExecutionState } from './call-state.js';
 import { illegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
+import { isOfRestore } from './stops.js';
 import { hasBecomeDue, hasCome, isBeforeBy, isPastEnd } from './times.js';
 
 type Next = Illegal | CallState;
@@ -15,7 +16,7 @@ function isPermitted({ permission }: CallState): boolean {
 export function claim(event: JudgedEvent, call: CallState, hasBatchBegun: boolean): Next {
   const { attempt, claimedBy, leaseUntil } = event.data as Claimed;
   const broken =
-    notClaimable(event.data as Claimed, call) ??
+    notClaimable(event, call) ??
     notInBatch(event, call, hasBatchBegun) ??
     notInTime(event.data as Claimed, call, hasBatchBegun);
   return broken ?? executing(call, { status: 'claimed', attempt, claimedBy, leaseUntil });
@@ -23,14 +24,19 @@ export function claim(event: JudgedEvent, call: CallState, hasBatchBegun: boolea
 
 type Claimed = EventData<'ExecutionClaimed'>;
 
-function notClaimable({ attempt, actionDigest, idempotencyKey }: Claimed, call: CallState): Illegal | undefined {
+const ofClientAlone = 'the client executes this call itself';
+
+function notClaimable(event: JudgedEvent, call: CallState): Illegal | undefined {
+  const { attempt, actionDigest, idempotencyKey } = event.data as Claimed;
   const { execution, request } = call;
   if (execution.status !== 'none' && execution.status !== 'released') {
     return illegal('claim', `attempt ${String(attempt)} begins while the execution is ${execution.status}`);
   }
   if (!isPermitted(call))
     return illegal('claim', `the call is ${call.permission}: no approval and no rule lets it run`);
-  if (request.clientExecuted) return illegal('claim', 'the client executes this call itself');
+  // A restore takes the right to run from the client too.
+  const isOfClient = request.clientExecuted && !isOfRestore(event, call);
+  if (isOfClient) return illegal('claim', ofClientAlone);
   if (idempotencyKey !== request.callId) return illegal('claim', 'its idempotency key is not the id of the call');
   if (actionDigest !== call.actionDigest) return illegal('digest', 'these are not the arguments that were approved');
   return attempt === execution.attempt + 1
@@ -90,7 +96,8 @@ function ofClient(event: JudgedEvent, call: CallState, hasBatchBegun: boolean): 
   const { execution, request } = call;
   if (!request.clientExecuted) return illegal('outcome', 'a resolver executes this call');
   if (attempt !== null) return illegal('outcome', 'a client has no attempt');
-  if (execution.status !== 'none') return illegal('outcome', `the execution is ${execution.status}`);
+  const isOpen = execution.status === 'none' || (execution.status === 'released' && !execution.isLapsed);
+  if (!isOpen) return illegal('outcome', `the execution is ${execution.status}`);
   if (!isPermitted(call) && call.permission !== 'lapsed') {
     return illegal('outcome', `the call is ${call.permission}: no approval and no rule lets it run`);
   }
@@ -109,7 +116,8 @@ function notAsLate(event: JudgedEvent, call: CallState, hasBatchBegun: boolean):
 
 function ofResolver(event: JudgedEvent, call: CallState): Illegal | undefined {
   const { attempt, reportedBy, reportedAt, late } = event.data as EventData<'ExecutionSucceeded'>;
-  const { execution } = call;
+  const { execution, request } = call;
+  if (request.clientExecuted) return illegal('outcome', ofClientAlone);
   if (attempt !== execution.attempt) {
     return illegal(
       'outcome',

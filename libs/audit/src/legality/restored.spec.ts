@@ -26,7 +26,18 @@ const lose = (log: Story): Story =>
 const idempotent = story().policy().request({ idempotent: true }).allow().claim();
 const released = idempotent.about('ExecutionLapsed', { attempt: 1, lapsedAt: minute(4) });
 
+const ofClient = story().policy().request({ clientExecuted: true }).allow();
+const byRestore = { resolverId: 'countersign-restore', claimedBy: 'countersign-resolver', claimedAt: minute(5) };
+const taken = (log: Story): Story => log.claim({ ...byRestore, leaseUntil: minute(6) });
+const lost = lose(taken(restore(ofClient)));
+const retry = { status: 'retry', note: 'not run', reconciledBy: 'root', reconciledAt: minute(6) };
+const report = (log: Story, by: object): Story =>
+  log.about('ExecutionSucceeded', { reportedAt: minute(7), output: null, ...by });
+const client = { attempt: null, executedBy: 'client', reportedBy: 'agent' };
+
 it.each([
+  ['its client may run a call no more', lost],
+  ['its client runs a call that a person lets run again', report(lost.about('ExecutionReconciled', retry), client)],
   ['an approval ends early', lapse(restore(approvedStory()))],
   ['the outcome of an idempotent call is unknown', lose(restore(idempotent))],
   ['the outcome of a call that may be claimed again is unknown', lose(restore(released))],
@@ -41,10 +52,18 @@ it.each([
     lapse(restore(approvedStory(), { principal: 'me' })),
     'ApprovalLapsed deadline',
   ],
+  ['a call of a client is claimed', taken(ofClient), 'ExecutionClaimed claim'],
   ['the outcome of an idempotent call is unknown', lose(idempotent), 'ExecutionOutcomeUnknown lease'],
   ['the outcome of a call that may be claimed again is unknown', lose(released), 'ExecutionOutcomeUnknown lease'],
 ])('without a restore it is a finding that %s', (_, log, finding) => {
   expect(findingsOf(log)).toEqual([finding]);
+});
+
+it.each([
+  ['by its client', client],
+  ['in the name of the restore', { attempt: 1, executedBy: 'resolver', reportedBy: 'countersign-resolver' }],
+])('a call that was taken from its client runs no more %s', (_, by) => {
+  expect(findingsOf(report(lost, by))).toEqual(['ExecutionSucceeded outcome']);
 });
 
 it('an approval of after the restore does not end early', () => {

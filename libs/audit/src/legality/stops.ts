@@ -121,7 +121,7 @@ const ranUnreturned = 'its claim was recorded after a stop that still holds, so 
 const ranForRestore = 'a restore began this attempt of a stopped call, which was to run nothing';
 
 /** A claim of a call that nobody touched since a backup was restored: there it takes the right to run away. */
-function isOfRestore({ type, data, restoredAt }: JudgedEvent, { recordedAt = '' }: CallState): boolean {
+export function isOfRestore({ type, data, restoredAt }: JudgedEvent, { recordedAt = '' }: CallState): boolean {
   if (type !== 'ExecutionClaimed' || restoredAt === undefined || recordedAt > restoredAt) return false;
   const { resolverId, claimedBy } = data as EventData<'ExecutionClaimed'>;
   return resolverId === restore.resolverId && claimedBy === restore.claimedBy;
