@@ -14,6 +14,9 @@ type Decided = { readonly call: Call } & (
   | { readonly as: 'allow'; readonly grant: number | null }
 );
 
+/** A batch of one call binds it to nothing. */
+const isAlone = ({ batch }: Call): boolean => batch === null || batch.members.length < 2;
+
 const asksAll = ({ outcome, batch }: Rule): boolean => outcome === undefined && batch === 'any-asks-all';
 
 /** Whether a repeat asks people about a recorded call that was allowed, and never claimed. */
@@ -104,7 +107,7 @@ export class Steps {
     const { call } = decided;
     const shown = answer.calls.get(call.id);
     must(shown !== undefined, 1, 'a call that was requested is not shown');
-    if (decided.as !== 'block' && call.batch === null && this.#isInTurn(command)) this.#book.queue(call);
+    if (decided.as !== 'block' && isAlone(call) && this.#isInTurn(command)) this.#book.queue(call);
     this.#book.calls.set(call.id, call);
     if (shown.state === 'allowed') {
       must(!this.#grants.guesses(shown.grant), 12, 'a grant for a guess at a hidden value covers a call');
@@ -138,10 +141,10 @@ export class Steps {
   }
 
   /** One after another: the agent or a rule says so. What runs all or not at all has no turns. */
-  #isInTurn({ inTurn, calls }: Request): boolean {
+  #isInTurn({ inTurn, batch, calls }: Request): boolean {
     const rules = calls.map(({ amount }) => this.#book.ruleOf(amount));
     const isByRule = rules.some(({ outcome, batch: mode }) => outcome === undefined && mode === 'sequential');
-    return inTurn || isByRule;
+    return (inTurn && batch === null) || isByRule;
   }
 
   #added(

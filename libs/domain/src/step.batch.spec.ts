@@ -230,6 +230,13 @@ describe('a rule that makes the step sequential', () => {
     expect(batchesOf(call('a', { judged: inTurn, of }), allowedCall('b', { of }))).toMatchObject([all, all]);
   });
 
+  it('concerns a single call that its agent called an all-or-nothing batch, and a repeat of it', () => {
+    const alone = call('a', { judged: inTurn, of: all });
+    expect(batchesOf(alone)).toMatchObject([queued]);
+    const known = recorded(call('a', { of: { ...queued, batchMode: 'sequential' } }));
+    expect(batchesOf(call('a', { judged: inTurn, of: all, state: known }))).toEqual([null]);
+  });
+
   it('does not bind the rest of a step to calls that wait in a queue', () => {
     const of = { ...queued, batchMode: 'sequential' as const, batchCallIds: ['id-of-a', 'id-of-b'] };
     const known = call('a', { judged: inTurn, of, state: recorded(call('a', { of })) });

@@ -9,6 +9,11 @@ import type { CommitToBatch, ToolCallProposal } from './tool-call.commands.js';
 import { currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 
+/** Returns whether an agent called a single call an all-or-nothing batch: that binds it to nothing. */
+export function isBatchOfOne({ batchMode, batchCallIds }: Pick<ToolCallProposal, 'batchMode' | 'batchCallIds'>): boolean {
+  return batchMode === 'all-or-nothing' && batchCallIds.length < 2;
+}
+
 /** Returns whether the call belongs to an all-or-nothing batch of several calls. */
 export function isBatchMember({ request }: ToolCall): boolean {
   return request.batchMode === 'all-or-nothing' && request.batchCallIds.length > 1;
@@ -153,9 +158,12 @@ function isSequentialByRule({ judged: { verdict, requirement } }: Step[number]):
   return verdict.outcome === 'require' && requirement.batch === 'sequential';
 }
 
-/** The calls of a step take their turn where the rule of one of them says so. What runs all or not at all has no turns. */
+/**
+ * The calls of a step take their turn where the rule of one of them says so. What runs all or not at all has no turns.
+ * Attack: an agent calls a single call such a batch, and people are asked about all of its calls at once.
+ */
 function queuedBy({ state, proposal }: Step[number], batchRuleId: string | undefined): ToolCallProposal | undefined {
-  const isOpen = state.status === 'unrequested' && proposal.batchMode === 'independent';
+  const isOpen = state.status === 'unrequested' && (proposal.batchMode === 'independent' || isBatchOfOne(proposal));
   return isOpen && batchRuleId !== undefined ? { ...proposal, batchRuleId, batchMode: 'sequential' } : undefined;
 }
 

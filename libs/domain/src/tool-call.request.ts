@@ -6,7 +6,7 @@ import { historyLimits } from './history-limits.js';
 import { areEqualJson } from './json-equality.js';
 import { otherDefinition, otherPlace } from './place.js';
 import { toStored } from './time.js';
-import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
+import { hasBegun, heldByBatch, isBatchMember, isBatchOfOne } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
 import type { CancelToolCall, RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
@@ -213,6 +213,8 @@ type Batch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds' | '
 function isSameBatch(proposal: Batch, recorded: Batch): boolean {
   const mode = requestedMode(proposal);
   if (proposal.batchId !== recorded.batchId) return false;
+  const isQueued = recorded.batchMode === 'sequential' && recorded.batchRuleId !== undefined;
+  if (isBatchOfOne(proposal) && isQueued) return recorded.batchCallIds.length < 2;
   if (mode !== requestedMode(recorded) && mode !== recorded.batchMode) return false;
   return mode !== 'all-or-nothing' || hasSameMembers(proposal.batchCallIds, recorded.batchCallIds);
 }

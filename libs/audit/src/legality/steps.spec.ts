@@ -16,6 +16,7 @@ const members = { batchCallIds: ['a', 'b'].map(idOf) };
 const all = { ...members, batchMode: 'all-or-nothing' };
 const inTurn = { ...members, batchMode: 'sequential' };
 const none = { batchCallIds: [] };
+const batchOfOne = { ...none, batchMode: 'all-or-nothing' };
 
 /** A policy in which the rule `pays` asks about the tool `refund` and says this of its step. */
 const policyOf = (batch: Batch): Log => under([rule('pays', { require: { batch } }, { match: { tools: ['refund'] } })]);
@@ -131,6 +132,7 @@ describe('the calls of a step', () => {
     ['the free one takes no turns', oneInTurn(), 'take turns'],
     ['none takes turns, and a grant covers them', covered('sequential', members), 'takes no turns'],
     ['a single one takes no turns, and a grant covers it', covered('sequential', none), 'takes no turns'],
+    ['a single one is called a batch', aWeekLater(covered('sequential', batchOfOne)), 'takes no turns'],
   ])('are found where %s', (_, told, word) => {
     expect(words(told).join()).toContain(word);
   });

@@ -98,16 +98,24 @@ function isBound({ first }: CallState): boolean {
   return first?.binds === 'all-or-nothing' || first?.binds === 'any-asks-all';
 }
 
-function isAllOrNothing({ request }: CallState): boolean {
+function isAllOrNothing({ request }: Pick<CallState, 'request'>): boolean {
   return request.batchMode === 'all-or-nothing';
 }
 
-/** A call whose own rule makes its step sequential takes turns, also where it is the only one, and where a grant covers it. */
+/**
+ * A call whose own rule makes its step sequential takes turns, also where it is the only one, and where a grant covers it.
+ * Attack: a single call is called an all-or-nothing batch.
+ */
 function takesNoTurns({ first, request }: CallState): Illegal | undefined {
-  return first?.binds === 'sequential' && request.batchMode === 'independent'
+  const isAlone = request.batchStream === null && request.recordedAt >= batchesOfOneTakeTurnsSince;
+  const takesNone = request.batchMode === 'independent' || (isAllOrNothing({ request }) && isAlone);
+  return first?.binds === 'sequential' && takesNone
     ? illegal('verdict', 'its rule makes the calls of its step sequential, and it takes no turns')
     : undefined;
 }
+
+/** Since then a batch of one call takes its turn. */
+const batchesOfOneTakeTurnsSince = '2026-11-30T03:20:00.000Z';
 
 /** What is wrong with two calls of one decision. */
 function between(one: CallState, other: CallState): Illegal | undefined {
