@@ -206,7 +206,7 @@ describe('a request that repeats another', () => {
 
   it('is refused where it asks for a mode that the call does not have', () => {
     const ruled = history(requestAllowed({ batchMode: 'sequential', batchRuleId: 'rule' }));
-    const strict = { batchMode: 'all-or-nothing' as const };
+    const strict = { ...batch, batchId: null };
     given(ruled).when(requestAllowed(strict)).thenRefused('tool-call-mismatch');
     given(history(requestAllowed()))
       .when(requestAllowed({ batchMode: 'sequential' }))

@@ -10,7 +10,10 @@ import { currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** Returns whether an agent called a single call an all-or-nothing batch: that binds it to nothing. */
-export function isBatchOfOne({ batchMode, batchCallIds }: Pick<ToolCallProposal, 'batchMode' | 'batchCallIds'>): boolean {
+export function isBatchOfOne({
+  batchMode,
+  batchCallIds,
+}: Pick<ToolCallProposal, 'batchMode' | 'batchCallIds'>): boolean {
   return batchMode === 'all-or-nothing' && batchCallIds.length < 2;
 }
 
