@@ -26,10 +26,10 @@ const lose = (log: Story): Story =>
 const idempotent = story().policy().request({ idempotent: true }).allow().claim();
 const released = idempotent.about('ExecutionLapsed', { attempt: 1, lapsedAt: minute(4) });
 
-const ofClient = story().policy().request({ clientExecuted: true }).allow();
+const clientCall = story().policy().request({ clientExecuted: true }).allow();
 const byRestore = { resolverId: 'countersign-restore', claimedBy: 'countersign-resolver', claimedAt: minute(5) };
 const taken = (log: Story): Story => log.claim({ ...byRestore, leaseUntil: minute(6) });
-const lost = lose(taken(restore(ofClient)));
+const lost = lose(taken(restore(clientCall)));
 const retry = { status: 'retry', note: 'not run', reconciledBy: 'root', reconciledAt: minute(6) };
 const report = (log: Story, by: object): Story =>
   log.about('ExecutionSucceeded', { reportedAt: minute(7), output: null, ...by });
@@ -52,7 +52,7 @@ it.each([
     lapse(restore(approvedStory(), { principal: 'me' })),
     'ApprovalLapsed deadline',
   ],
-  ['a call of a client is claimed', taken(ofClient), 'ExecutionClaimed claim'],
+  ['a call of a client is claimed', taken(clientCall), 'ExecutionClaimed claim'],
   ['the outcome of an idempotent call is unknown', lose(idempotent), 'ExecutionOutcomeUnknown lease'],
   ['the outcome of a call that may be claimed again is unknown', lose(released), 'ExecutionOutcomeUnknown lease'],
 ])('without a restore it is a finding that %s', (_, log, finding) => {
@@ -79,7 +79,7 @@ it('an approval of after the restore does not end early', () => {
 const going = { claimedAt: minute(6), leaseUntil: minute(7) };
 const restoring = { ...going, resolverId: 'countersign-restore', claimedBy: 'countersign-resolver' };
 const allowed = story().policy().request().allow();
-const ofClient = story().policy().request({ clientExecuted: true }).allow();
+const clientCall = story().policy().request({ clientExecuted: true }).allow();
 const output = { attempt: null, executedBy: 'client', reportedBy: 'agent', reportedAt: minute(6) };
 const members = [idOf('a'), idOf('b')];
 const step = { batchId: 'b', batchMode: 'all-or-nothing', batchCallIds: members };
