@@ -29,15 +29,18 @@ const released = idempotent.about('ExecutionLapsed', { attempt: 1, lapsedAt: min
 const clientCall = story().policy().request({ clientExecuted: true }).allow();
 const byRestore = { resolverId: 'countersign-restore', claimedBy: 'countersign-resolver', claimedAt: minute(5) };
 const taken = (log: Story): Story => log.claim({ ...byRestore, leaseUntil: minute(6) });
-const lost = lose(taken(restore(clientCall)));
-const retry = { status: 'retry', note: 'not run', reconciledBy: 'root', reconciledAt: minute(6) };
+const takenAway = lose(taken(restore(clientCall)));
+const letRun = { status: 'retry', note: 'not run', reconciledBy: 'root', reconciledAt: minute(6) };
 const report = (log: Story, by: object): Story =>
   log.about('ExecutionSucceeded', { reportedAt: minute(7), output: null, ...by });
 const client = { attempt: null, executedBy: 'client', reportedBy: 'agent' };
 
 it.each([
-  ['its client may run a call no more', lost],
-  ['its client runs a call that a person lets run again', report(lost.about('ExecutionReconciled', retry), client)],
+  ['its client may run a call no more', takenAway],
+  [
+    'its client runs a call that a person lets run again',
+    report(takenAway.about('ExecutionReconciled', letRun), client),
+  ],
   ['an approval ends early', lapse(restore(approvedStory()))],
   ['the outcome of an idempotent call is unknown', lose(restore(idempotent))],
   ['the outcome of a call that may be claimed again is unknown', lose(restore(released))],
@@ -63,7 +66,7 @@ it.each([
   ['by its client', client],
   ['in the name of the restore', { attempt: 1, executedBy: 'resolver', reportedBy: 'countersign-resolver' }],
 ])('a call that was taken from its client runs no more %s', (_, by) => {
-  expect(findingsOf(report(lost, by))).toEqual(['ExecutionSucceeded outcome']);
+  expect(findingsOf(report(takenAway, by))).toEqual(['ExecutionSucceeded outcome']);
 });
 
 it('an approval of after the restore does not end early', () => {
@@ -79,7 +82,6 @@ it('an approval of after the restore does not end early', () => {
 const going = { claimedAt: minute(6), leaseUntil: minute(7) };
 const restoring = { ...going, resolverId: 'countersign-restore', claimedBy: 'countersign-resolver' };
 const allowed = story().policy().request().allow();
-const clientCall = story().policy().request({ clientExecuted: true }).allow();
 const output = { attempt: null, executedBy: 'client', reportedBy: 'agent', reportedAt: minute(6) };
 const members = [idOf('a'), idOf('b')];
 const step = { batchId: 'b', batchMode: 'all-or-nothing', batchCallIds: members };
@@ -135,7 +137,7 @@ it.each([
   ],
   [
     'a client runs its call',
-    restore(ofClient).about('ExecutionSucceeded', { ...output, output: null }),
+    restore(clientCall).about('ExecutionSucceeded', { ...output, output: null }),
     'ExecutionSucceeded claim',
   ],
   ['a batch begins', begin(restore(inBatch)), 'BatchBegun batch'],
