@@ -221,7 +221,7 @@ test('one prompt asks about a step that runs together or not at all, and no call
     denied.state,
     messageOf('kim', sent(responsesTo(promptsOf(requestsOf(denied))[0]!, false))),
   );
-  expect(none.refused).toEqual([]);
+  expect(codesOf(none)).toEqual(['already-resolved']);
   expect(none.contents).toMatchObject([{ type: 'function_result' }, { type: 'function_result' }]);
 });
 

@@ -152,6 +152,30 @@ test('an answer that is refused stops no other: each "no" of the message is reco
   );
 });
 
+test('each answer is recorded or refused: to another step, by the id of the call, too late, or no answer at all', async () => {
+  const { lee, user, worker } = setUp();
+  const earlier = await askAbout(worker, user, 'answers', [callOf('a', 'drop_table', 'two')]);
+  const calls = ['named', 'late', 'broken', 'fine'].map((id) => callOf(id, 'drop_table', id === 'late' ? 'two' : id));
+  const first = await askAbout(worker, user, 'answers', calls);
+  const [named, late, broken, fine] = responsesOf(first, [false, false, true, false]);
+  const { proposal } = await lee.getApproval(late!.id);
+  await lee.respond(late!.id, { decision: { type: 'deny' }, proposalDigest: proposal.digest });
+  const contents = [
+    ...[null as never, { ...broken!, functionCall: null as never }, late!],
+    ...[{ ...named!, id: 'named' }, fine!, ...responsesOf(earlier, [false])],
+  ];
+  const message = messageOf('kim', contents);
+  const turn = await answerTo(worker, user, first.state, message);
+  const refusals = turn.refused.map(({ error }) => ('code' in error ? error.code : error.name));
+  expect(refusals).toEqual(['MappingError', 'already-resolved', 'MappingError']);
+  for (const id of [named!.id, fine!.id, contents.at(-1)!.id]) {
+    expect(await user.getApproval(id)).toMatchObject({ resolution: 'denied', progress: [{ deniedBy: ['desk#kim'] }] });
+  }
+  // As when the application crashed before it stored the turn.
+  const again = { ...message, contents: [late!, fine!] };
+  expect((await answerTo(worker, user, first.state, again)).refused).toMatchObject([{ response: { id: late!.id } }]);
+});
+
 test('a no to what is pending counts, whatever others have voted, told or withdrawn since it was shown', async () => {
   const { lee, user, worker } = setUp();
   const calls = ['four b', 'four c'].map((table) => callOf(table, 'drop_table', table));

@@ -2,9 +2,9 @@
 import {
   createClient,
   gateTool,
-  CountersignError,
   isRefusal,
   type Client,
+  type CountersignError,
   type RunState,
   type StepOutcome,
   type ToolCallView,
@@ -14,6 +14,7 @@ import {
   functionApprovalRequest,
   functionResult,
   isRecorded,
+  isRefusedResponse,
   MappingError,
   proposedCallOf,
   responseToApproval,
@@ -47,7 +48,10 @@ export const countRows = gateTool({
 /** An answer that was not recorded. Show why: its question is asked again, as it is now. */
 export interface Refused {
   readonly response: FunctionApprovalResponseContent;
-  /** A `MappingError`: of another person, to an earlier question, or changed. `already-voted`: withdraw the recorded answer first. */
+  /**
+   * A `MappingError`: of another person, to an earlier question, or changed. `already-voted`: withdraw the recorded answer first.
+   * `already-resolved`, `expired`: it came too late.
+   */
   readonly error: CountersignError | MappingError;
 }
 
@@ -115,30 +119,24 @@ export function clientOf(
   return createClient({ ...server, fetch: frontEnd.fetchAs(person) });
 }
 
-/** Whether the answer decided; undefined: it waits for others, or the call was decided before, and the turn says so. */
-type Answered = 'decided' | undefined;
-
-/** @throws CountersignError or MappingError when the answer was not recorded. */
-async function answer(user: Client, response: FunctionApprovalResponseContent, sentBy: string): Promise<Answered> {
-  const [{ principal }, asked] = await Promise.all([user.getMe(), user.getApproval(response.id)]);
-  if (asked.state !== 'pending') return undefined;
-  const mapped = responseToApproval(response, asked, { person: principal, sentBy });
+/** Resolves to whether the answer decided. @throws CountersignError or MappingError when it was not recorded. */
+async function answer(
+  user: Client,
+  approvalId: string,
+  response: FunctionApprovalResponseContent,
+  sentBy: string,
+): Promise<boolean> {
+  const [{ principal: person }, asked] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
+  const mapped = responseToApproval(response, asked, { person, sentBy });
   try {
-    const { state } = await user.respond(asked.approvalId, mapped.body, { idempotencyKey: mapped.idempotencyKey });
-    return state === 'pending' ? undefined : 'decided';
+    const { state } = await user.respond(approvalId, mapped.body, { idempotencyKey: mapped.idempotencyKey });
+    return state !== 'pending';
   } catch (error) {
-    if (isRefusal(error, 'already-resolved', 'expired')) return undefined;
-    if (!isRefusal(error, 'already-voted')) throw error;
-    if (!isRecorded(await user.getApproval(asked.approvalId), principal, mapped)) throw error;
-    return undefined;
+    if (!isRefusal(error, 'already-voted', 'already-resolved')) throw error;
+    // The same answer once more, as when its turn threw.
+    if (!isRecorded(await user.getApproval(approvalId), person, mapped)) throw error;
+    return false;
   }
-}
-
-/** Whether the answer itself was refused, such as for a signature or a reason that is missing. Otherwise the turn failed: try it again. */
-function isRefused(error: unknown): error is CountersignError | MappingError {
-  if (error instanceof MappingError) return true;
-  const status = error instanceof CountersignError ? (error.status ?? 0) : 0;
-  return status >= 400 && status < 500 && status !== 429;
 }
 
 /** A message of the chat, as your application stores it. */
@@ -148,18 +146,31 @@ export interface UserMessage {
   readonly contents: readonly FunctionApprovalResponseContent[];
 }
 
+type Content = FunctionApprovalResponseContent;
+
+/** The approval that a content answers. A client may name it by the id of the call. */
+function approvalOf(content: Partial<Content> | null, pending: StepOutcome['pendingApprovals']): string {
+  const id = content?.id;
+  if (typeof id !== 'string') throw new MappingError('the message has a content that is no answer');
+  return pending.find(({ toolCallId }) => toolCallId === id)?.approvalId ?? id;
+}
+
 /** Sends each answer, a "no" before a "yes". One that is refused stops no other. */
-async function answerAll(user: Client, { sentBy, contents }: UserMessage, isPending: (approvalId: string) => boolean) {
+async function answerAll(
+  user: Client,
+  { sentBy, contents }: UserMessage,
+  pending: StepOutcome['pendingApprovals'],
+): Promise<{ readonly decided: ReadonlySet<string>; readonly refused: readonly Refused[] }> {
   const decided = new Set<string>();
   const refused: Refused[] = [];
   const failures: unknown[] = [];
-  const noFirst = [...contents.filter(({ approved }) => !approved), ...contents.filter(({ approved }) => approved)];
-  for (const response of noFirst) {
-    if (!isPending(response.id)) continue;
+  const isYes = (content: Partial<Content> | null): boolean => content?.approved === true;
+  for (const response of [...contents.filter((one) => !isYes(one)), ...contents.filter(isYes)]) {
     try {
-      if ((await answer(user, response, sentBy)) === 'decided') decided.add(response.id);
+      const approvalId = approvalOf(response, pending);
+      if (await answer(user, approvalId, response, sentBy)) decided.add(approvalId);
     } catch (error) {
-      if (isRefused(error)) refused.push({ response, error });
+      if (isRefusedResponse(error)) refused.push({ response, error });
       else failures.push(error);
     }
   }
@@ -176,8 +187,7 @@ async function answerAll(user: Client, { sentBy, contents }: UserMessage, isPend
  */
 export async function answerTo(worker: Worker, user: Client, state: RunState, message: UserMessage): Promise<Turn> {
   const { pendingApprovals } = await worker.wait(state, { timeoutMs: 0 });
-  const isPending = (id: string): boolean => pendingApprovals.some(({ approvalId }) => approvalId === id);
-  const { decided, refused } = await answerAll(user, message, isPending);
+  const { decided, refused } = await answerAll(user, message, pendingApprovals);
   let outcome = await worker.resume(state);
   // A cluster may show a decision a moment later, and another process may run the call. The others wait for the next message.
   const isUnderWay = ({ stopReason, pendingApprovals: pending }: StepOutcome): boolean =>

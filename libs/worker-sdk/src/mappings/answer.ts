@@ -1,5 +1,6 @@
 import { jcsDigest } from '@countersign/contracts';
 import type { ApprovalView, Decision, JsonObject, JsonValue, RespondBody } from '@countersign/contracts';
+import { CountersignError } from '../errors.js';
 import { isSameJson } from '../tools/schema.js';
 import { MappingError } from './mapping-error.js';
 import { isOf } from './question.js';
@@ -80,4 +81,15 @@ export function isRecorded(
   // Who has proposed what is asked agrees to it.
   const agrees = decision.type === 'approve' && own.decision.type !== 'deny';
   return agrees || isSameJson(own.decision, decision);
+}
+
+/**
+ * Whether a response itself was refused, such as for a missing reason or as one to an earlier question. Otherwise nobody has judged it,
+ * as where the server was not reachable or did not take the token: send it again.
+ */
+export function isRefusedResponse(error: unknown): error is CountersignError | MappingError {
+  if (error instanceof MappingError) return true;
+  if (!(error instanceof CountersignError) || error.code === 'forbidden') return false;
+  const status = error.status ?? 0;
+  return status >= 400 && status < 500 && ![401, 408, 429].includes(status);
 }

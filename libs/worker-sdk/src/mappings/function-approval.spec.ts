@@ -253,6 +253,7 @@ describe('a function approval', () => {
     ['another call', { functionCall: { ...functionCall, callId: 'call_2' } }],
     ['another tool', { functionCall: { ...functionCall, name: 'drop_table' } }],
     ['other arguments', { functionCall: { ...functionCall, arguments: '{"database":"customers","force":true}' } }],
+    ['no call', { functionCall: null as never }],
     ['no arguments', { functionCall: { ...functionCall, arguments: 'orders' } }],
   ])('is refused with %s', (_, change) => {
     const content = {

@@ -2,7 +2,7 @@ import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts
 import { modelNote, modelText } from '../results/model-text.js';
 import type { ToolResult } from '../results/results.js';
 import type { ProposedCall } from '../tools/tool-definition.js';
-import { isSameJson } from '../tools/schema.js';
+import { isJsonObject, isSameJson } from '../tools/schema.js';
 import { checkedAnswer, mappedResponse } from './answer.js';
 import type { MappedResponse } from './answer.js';
 import { MappingError, StaleResponseError } from './mapping-error.js';
@@ -91,6 +91,7 @@ export function responseToApproval(
 ): MappedResponse {
   const { id, functionCall } = response;
   checkSender(answering, `the response "${id}"`);
+  if (!isJsonObject(functionCall as unknown)) throw notShown(id);
   const { approvalId, toolCallId, toolName } = asked;
   const { toolCallId: callId, toolName: name, arguments: args } = proposedCallOf(functionCall);
   // A client may use the id of the call for that of the question.
@@ -112,6 +113,12 @@ function reasonIn({ additionalProperties }: FunctionApprovalResponseContent): { 
   return typeof reason === 'string' && reason !== '' ? { reason } : {};
 }
 
+function notShown(id: string): MappingError {
+  const remedy =
+    'send back the `functionCall` of the `function_approval_request` as it is, with `additionalProperties`';
+  return new MappingError(`the response "${id}" does not say what was shown: ${remedy}`);
+}
+
 /** Attack: the question changed after the person looked, or an old message, or that of another person, is read again. */
 function questionIn(
   { id, functionCall, approved }: FunctionApprovalResponseContent,
@@ -126,9 +133,7 @@ function questionIn(
     shownDigest,
   } = functionCall.additionalProperties ?? {};
   if (typeof questionId !== 'string' || typeof proposalDigest !== 'string' || typeof shownDigest !== 'string') {
-    const remedy =
-      'send back the `functionCall` of the `function_approval_request` as it is, with `additionalProperties`';
-    throw new MappingError(`the response "${id}" does not say what was shown: ${remedy}`);
+    throw notShown(id);
   }
   checkPerson(madeFor, person, `the question of the response "${id}"`);
   const current = { questionId: questionIdOf(person, asked), denialId: denialIdOf(person, asked) };

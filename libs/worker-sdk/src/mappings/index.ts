@@ -1,4 +1,4 @@
-export { isRecorded } from './answer.js';
+export { isRecorded, isRefusedResponse } from './answer.js';
 export type { MappedResponse } from './answer.js';
 export { MappingError, OtherPersonError, StaleResponseError } from './mapping-error.js';
 export { functionApprovalRequest, functionResult, proposedCallOf, responseToApproval } from './function-approval.js';

@@ -114,6 +114,10 @@ describe('an interaction with the user of a workflow', () => {
     expect(decision).toEqual({ type: 'approve' });
   });
 
+  it.each(['', 0, false, '{}', []])('is refused with editedParameters: %j, which is no object', (editedParameters) => {
+    expect(() => answerOf({ approved: true, editedParameters } as never)).toThrow(MappingError);
+  });
+
   it('has the same idempotency key when its event is read again, and another one when it is asked again', () => {
     const keyOf = (approved: boolean, shownRevision = 2): string => {
       const again = interactionRequested({ ...approval, shownRevision }, place);

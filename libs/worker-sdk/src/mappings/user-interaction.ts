@@ -1,6 +1,6 @@
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
 import { questionText } from '../results/question.js';
-import { isSameJson } from '../tools/schema.js';
+import { isJsonObject, isSameJson } from '../tools/schema.js';
 import { checkedAnswer, mappedResponse } from './answer.js';
 import type { MappedResponse } from './answer.js';
 import { MappingError } from './mapping-error.js';
@@ -142,8 +142,13 @@ export function responseToInteraction(
 function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval): MappedResponse['body']['decision'] {
   if (!checkedAnswer(approved)) return { type: 'deny' };
   // A dialog without an edit may give null.
-  const isPlain = (editedParameters ?? null) === null || isSameJson(editedParameters, toolParameters);
-  return editedParameters && !isPlain ? { type: 'edit', arguments: editedParameters } : { type: 'approve' };
+  if (editedParameters === undefined || editedParameters === null) return { type: 'approve' };
+  // Attack or fault: a form gives an empty text for parameters that the person removed, and they would run as they were.
+  if (!isJsonObject(editedParameters as unknown)) {
+    throw new MappingError(`\`editedParameters\` is no object: ${JSON.stringify(editedParameters)}`);
+  }
+  const isPlain = isSameJson(editedParameters, toolParameters);
+  return isPlain ? { type: 'approve' } : { type: 'edit', arguments: editedParameters };
 }
 
 type Ended = Pick<ApprovalView, 'approvalId' | 'arguments' | 'instructions' | 'progress' | 'resolution'> & {
