@@ -119,15 +119,23 @@ export function clientOf(
   return createClient({ ...server, fetch: frontEnd.fetchAs(person) });
 }
 
+/** A person's session at your application. */
+export interface Session {
+  /** The client of the person. */
+  readonly user: Client;
+  /** The id of this sign-in: each has another one, also that with a second factor. */
+  readonly signIn: string;
+}
+
 /** Resolves to whether the answer decided. @throws CountersignError or MappingError when it was not recorded. */
 async function answer(
-  user: Client,
+  { user, signIn }: Session,
   approvalId: string,
   response: FunctionApprovalResponseContent,
-  sentBy: string,
+  { sentBy, sentIn }: UserMessage,
 ): Promise<boolean> {
   const [{ principal: person }, asked] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
-  const mapped = responseToApproval(response, asked, { person, sentBy });
+  const mapped = responseToApproval(response, asked, { person, signIn, sentBy, sentIn });
   try {
     const { state } = await user.respond(approvalId, mapped.body, { idempotencyKey: mapped.idempotencyKey });
     return state !== 'pending';
@@ -143,6 +151,8 @@ async function answer(
 export interface UserMessage {
   /** The principal of the session that sent it. Record it when the message comes in, and take it from nothing that the client sent. */
   readonly sentBy: string;
+  /** The sign-in of that session, recorded like `sentBy`. */
+  readonly sentIn: string;
   readonly contents: readonly FunctionApprovalResponseContent[];
 }
 
@@ -157,18 +167,19 @@ function approvalOf(content: Partial<Content> | null, pending: StepOutcome['pend
 
 /** Sends each answer, a "no" before a "yes". One that is refused stops no other. */
 async function answerAll(
-  user: Client,
-  { sentBy, contents }: UserMessage,
+  session: Session,
+  message: UserMessage,
   pending: StepOutcome['pendingApprovals'],
 ): Promise<{ readonly decided: ReadonlySet<string>; readonly refused: readonly Refused[] }> {
   const decided = new Set<string>();
   const refused: Refused[] = [];
   const failures: unknown[] = [];
   const isYes = (content: Partial<Content> | null): boolean => content?.approved === true;
+  const { contents } = message;
   for (const response of [...contents.filter((one) => !isYes(one)), ...contents.filter(isYes)]) {
     try {
       const approvalId = approvalOf(response, pending);
-      if (await answer(user, approvalId, response, sentBy)) decided.add(approvalId);
+      if (await answer(session, approvalId, response, message)) decided.add(approvalId);
     } catch (error) {
       if (isRefusedResponse(error)) refused.push({ response, error });
       else failures.push(error);
@@ -180,18 +191,17 @@ async function answerAll(
 
 /**
  * The turn that a message starts. Pass each message once, in its own turn, whatever others write meanwhile, and again until that turn
- * did not throw. Never pass one again whose turn did not throw: an answer that was refused because of who gave it, as from a session of
- * low assurance, would count from a later session in which the person answered nothing.
- * @param user the client of the person who is signed in, and who sent the message.
+ * did not throw. A "yes" counts only in the sign-in in which it was given.
+ * @param session of the person who is signed in, and who sent the message.
  * @throws what kept an answer from the ledger, after all others were sent. Then pass the same message again.
  */
-export async function answerTo(worker: Worker, user: Client, state: RunState, message: UserMessage): Promise<Turn> {
+export async function answerTo(worker: Worker, session: Session, state: RunState, message: UserMessage): Promise<Turn> {
   const { pendingApprovals } = await worker.wait(state, { timeoutMs: 0 });
-  const { decided, refused } = await answerAll(user, message, pendingApprovals);
+  const { decided, refused } = await answerAll(session, message, pendingApprovals);
   let outcome = await worker.resume(state);
   // A cluster may show a decision a moment later, and another process may run the call. The others wait for the next message.
   const isUnderWay = ({ stopReason, pendingApprovals: pending }: StepOutcome): boolean =>
     stopReason === 'awaiting_execution' || pending.some(({ approvalId }) => decided.has(approvalId));
   while (isUnderWay(outcome)) outcome = await worker.wait(outcome.state);
-  return { ...(await turnOf(worker, user, outcome)), refused };
+  return { ...(await turnOf(worker, session.user, outcome)), refused };
 }

@@ -1,24 +1,16 @@
 // A workflow engine whose events ask its application (`USER_INTERACTION_REQUESTED`), one tool call after another.
 import { setTimeout as delay } from 'node:timers/promises';
+import { isRefusal, type Client, type Step, type ToolResult, type Worker } from '@countersign/worker-sdk';
 import {
-  CountersignError,
-  isRefusal,
-  type Client,
-  type Step,
-  type ToolResult,
-  type Worker,
-} from '@countersign/worker-sdk';
-import {
+  interactionApprovalId,
   interactionProcessed,
   interactionRequested,
   interactionSuperseded,
   isRecorded,
-  MappingError,
+  isRefusedResponse,
   responseToInteraction,
-  StaleResponseError,
 } from '@countersign/worker-sdk/mappings';
 import type {
-  MappedResponse,
   UserInteractionProcessed,
   UserInteractionRequested,
   UserInteractionResponded,
@@ -29,12 +21,13 @@ export interface ToolApprovals {
   /** Resolves to one result for each call. After a restart, pass the same calls again: what has run does not run again. */
   readonly execute: (nodeId: string, calls: Pick<Step, 'runId' | 'toolCalls'>) => Promise<readonly ToolResult[]>;
   /**
-   * Call it with each `USER_INTERACTION_RESPONDED` and with what your bus recorded of it. `USER_INTERACTION_PROCESSED` follows when the
-   * approval is decided, which may need more people. Rejects when the answer was not recorded: its question was made for another person (on a bus that all hear) or is no
-   * longer asked, as after a restart before `execute` asks again; or this person has answered otherwise (`already-voted`), and
-   * withdraws that answer first; or the window of another person sent it.
+   * Call it with each `USER_INTERACTION_RESPONDED` and with what your bus recorded of it. Resolves when the answer is recorded:
+   * `USER_INTERACTION_PROCESSED` follows when the approval is decided, which may need more people. Otherwise it rejects: with a
+   * `MappingError`, such as for the answer of another person or to an earlier question, or with the refusal of the ledger, such as
+   * `already-voted` (this person has answered otherwise, and withdraws that answer first). Where `isRefusedResponse(error)` is false,
+   * deliver the event again.
    */
-  readonly respond: (event: UserInteractionResponded, delivery: Delivery) => Promise<Heard>;
+  readonly respond: (event: UserInteractionResponded, delivery: Delivery) => Promise<void>;
 }
 
 /** What the application's bus recorded of an event, and nothing that the window wrote into it. */
@@ -42,156 +35,103 @@ export interface Delivery {
   readonly eventId: string;
   /** The principal of the session whose window sent the event. */
   readonly sentBy: string;
-  /** Epoch milliseconds, of the clock that gives `signedInAt`. */
-  readonly sentAt: number;
+  /** The sign-in of that session. */
+  readonly sentIn: string;
 }
-
-/**
- * `no-effect`: the answer counted for nothing. What it answers is decided already (`USER_INTERACTION_PROCESSED` has said what holds),
- * the event was handled before, or the person sent it before this window's sign-in.
- */
-export type Heard = 'recorded' | 'no-effect';
 
 /** The window of one person. Who signs in anew, as with a second factor, gets a new one. */
 export interface Window {
   /** The client of the person. */
   readonly user: Client;
-  /** Epoch milliseconds. */
-  readonly signedInAt: number;
+  /** The id of this sign-in at your application: each has another one. */
+  readonly signIn: string;
 }
 
 type Emit = (event: UserInteractionRequested | UserInteractionProcessed) => void;
 
-/** What the window of one person asks, and has asked. */
+/** What the window of one person asks: at most one dialog for an approval. */
 function createDialogs(user: Client, workflowId: string, emit: Emit) {
   const open = new Map<string, UserInteractionRequested>();
-  const closed = new Map<string, UserInteractionProcessed>();
-  const superseded = new Map<string, UserInteractionRequested>();
-  const openAbout = (approvalId: string): UserInteractionRequested | undefined =>
-    [...open.values()].find(({ metadata }) => metadata.approvalId === approvalId);
-  const close = (event: UserInteractionProcessed): void => {
-    closed.set(event.interactionId, event);
-    if (open.delete(event.interactionId)) emit(event);
-  };
   /** Asks the person, who may not see every value; nothing when the open dialog asks the same. */
   const ask = async (approvalId: string, nodeId: string): Promise<void> => {
     const [{ principal: person }, approval] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
     if (approval.state !== 'pending') return;
     const asked = interactionRequested(approval, { workflowId, nodeId, person });
-    const before = openAbout(approvalId);
+    const before = open.get(approvalId);
     if (before?.interactionId === asked.interactionId) return;
-    if (before !== undefined) {
-      superseded.set(before.interactionId, before);
-      close(interactionSuperseded(before, Date.now()));
-    }
-    open.set(asked.interactionId, asked);
+    if (before !== undefined) emit(interactionSuperseded(before, Date.now()));
     emit(asked);
+    // Last: where the bus is away, the next call emits both.
+    open.set(approvalId, asked);
+  };
+  /** Something else may be asked since. */
+  const askAgain = async (approvalId: string): Promise<void> => {
+    const asked = open.get(approvalId);
+    if (asked !== undefined) await ask(approvalId, asked.nodeId);
   };
   /** The time is over, or a person has decided: at the dialog, in the inbox or in a chat. */
-  const closeDecided = async (asked: UserInteractionRequested): Promise<void> => {
-    let approval = await user.getApproval(asked.metadata.approvalId);
+  const closeDecided = async (approvalId: string): Promise<void> => {
+    let approval = await user.getApproval(approvalId);
     // A cluster may show a decision a moment later.
-    for (; approval.state === 'pending'; approval = await user.getApproval(approval.approvalId)) await delay(200);
-    close(interactionProcessed(approval, asked, Date.now()));
+    for (; approval.state === 'pending'; approval = await user.getApproval(approvalId)) await delay(200);
+    const asked = open.get(approvalId);
+    if (asked === undefined) return;
+    emit(interactionProcessed(approval, asked, Date.now()));
+    open.delete(approvalId);
   };
-  /** The open dialog that the answer counts for. A "no" stands also where only what others did about the same proposal has changed. */
-  const currentOf = (asked: UserInteractionRequested, isNo: boolean): UserInteractionRequested => {
-    const { interactionId, metadata } = asked;
-    const current = openAbout(metadata.approvalId);
-    // Decided meanwhile, as the ledger will say.
-    if (current === undefined) return asked;
-    const isStanding = isNo && current.metadata.denialId === metadata.denialId;
-    if (isStanding || current.interactionId === interactionId) return current;
-    throw new StaleResponseError(`something else is asked in the place of ${interactionId}: look at that`);
-  };
-  /** The dialog of an answer; undefined: it was closed, and the answer counts for nothing. */
-  const answered = (interactionId: string): UserInteractionRequested | undefined => {
-    const asked = open.get(interactionId) ?? superseded.get(interactionId);
-    if (asked === undefined && !closed.has(interactionId)) {
-      throw new MappingError(`${interactionId} is not asked, or was made for another person`);
-    }
-    return asked && openAbout(asked.metadata.approvalId) && asked;
-  };
-  return { answered, ask, closeDecided, currentOf, open };
+  return { ask, askAgain, closeDecided, open };
 }
 
-/** Show the dialogs that `emit` gets in this window alone. */
+/** Show the dialogs that `emit` gets in this window alone. After a restart, close those that the window had: what is pending is asked again. */
 export function createToolApprovals(
   worker: Worker,
-  { user, signedInAt }: Window,
+  { user, signIn }: Window,
   workflowId: string,
   emit: Emit,
 ): ToolApprovals {
-  const { answered, ask, closeDecided, currentOf, open } = createDialogs(user, workflowId, emit);
-  const handled = new Set<string>();
-  /** @throws the error of a response that was refused, unless it is no loss. */
-  const settleRefused = async (
-    error: unknown,
-    asked: UserInteractionRequested,
-    mapped: MappedResponse,
-  ): Promise<Heard> => {
-    const { approvalId, person } = asked.metadata;
-    if (isRefusal(error, 'already-resolved', 'expired')) {
-      await closeDecided(asked);
-      return 'no-effect';
-    }
-    if (isRefusal(error, 'digest-mismatch', 'idempotency-key-reused')) await ask(approvalId, asked.nodeId);
-    currentOf(asked, mapped.body.decision.type === 'deny');
-    const isRepeat = isRefusal(error, 'already-voted');
-    if (!isRepeat || !isRecorded(await user.getApproval(approvalId), person, mapped)) throw error;
-    return 'recorded';
-  };
-  const send = async (
-    event: UserInteractionResponded,
-    asked: UserInteractionRequested,
-    sentBy: string,
-  ): Promise<Heard> => {
-    const mapped = responseToInteraction(event, asked, { person: (await user.getMe()).principal, sentBy });
-    const { approvalId, body, idempotencyKey } = mapped;
-    // Something else may be asked since.
-    await ask(approvalId, asked.nodeId);
-    const current = currentOf(asked, body.decision.type === 'deny');
+  const { ask, askAgain, closeDecided, open } = createDialogs(user, workflowId, emit);
+  const send = async (event: UserInteractionResponded, { sentBy, sentIn }: Delivery): Promise<void> => {
+    const approvalId = interactionApprovalId(event.interactionId);
+    await askAgain(approvalId);
+    const [{ principal: person }, approval] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
+    const mapped = responseToInteraction(event, approval, { person, signIn, sentBy, sentIn });
+    const { body, idempotencyKey } = mapped;
     try {
       const { state } = await user.respond(approvalId, body, { idempotencyKey });
-      if (state !== 'pending') await closeDecided(current);
-      return 'recorded';
+      if (state !== 'pending') await closeDecided(approvalId);
     } catch (error) {
-      return settleRefused(error, current, mapped);
+      if (isRefusal(error, 'digest-mismatch', 'idempotency-key-reused')) await askAgain(approvalId);
+      if (isRefusal(error, 'already-resolved')) await closeDecided(approvalId);
+      // The same answer once more, as where the event is delivered again.
+      const isRepeat = isRefusal(error, 'already-voted', 'already-resolved');
+      if (!isRepeat || !isRecorded(await user.getApproval(approvalId), person, mapped)) throw error;
     }
   };
+  /** By event. A "yes" that was refused, as for a missing group, does not count when it is delivered again. */
+  const refusals = new Map<string, Error>();
   return {
     execute: async (nodeId, calls) => {
       let outcome = await worker.step({ ...calls, batchMode: 'sequential' });
       for (;;) {
         const pending = new Set(outcome.pendingApprovals.map(({ approvalId }) => approvalId));
-        for (const asked of [...open.values()]) {
+        for (const [approvalId, asked] of [...open]) {
           const isOfNode = asked.threadId === calls.runId && asked.nodeId === nodeId;
-          if (isOfNode && !pending.has(asked.metadata.approvalId)) await closeDecided(asked);
+          if (isOfNode && !pending.has(approvalId)) await closeDecided(approvalId);
         }
         if (outcome.stopReason === null) return outcome.results;
         for (const approvalId of pending) await ask(approvalId, nodeId);
         outcome = await worker.wait(outcome.state);
       }
     },
-    respond: async (event, { eventId, sentBy, sentAt }) => {
-      if (handled.has(eventId) || !(sentAt >= signedInAt)) return 'no-effect';
-      const asked = answered(event.interactionId);
-      if (asked === undefined) return 'no-effect';
+    respond: async (event, delivery) => {
+      const refusal = refusals.get(delivery.eventId);
+      if (refusal !== undefined) throw refusal;
       try {
-        const heard = await send(event, asked, sentBy);
-        handled.add(eventId);
-        return heard;
+        await send(event, delivery);
       } catch (error) {
-        // What no ledger has answered may be sent again.
-        if (isFinal(error)) handled.add(eventId);
+        if (event.inputData.approved && isRefusedResponse(error)) refusals.set(delivery.eventId, error);
         throw error;
       }
     },
   };
-}
-
-function isFinal(error: unknown): boolean {
-  if (error instanceof MappingError) return true;
-  const status = error instanceof CountersignError ? (error.status ?? 0) : 0;
-  return status >= 400 && status < 500 && status !== 429;
 }

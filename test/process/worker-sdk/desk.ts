@@ -15,10 +15,11 @@ import {
   clientOf,
   countRows,
   dropTable,
+  type Session,
   type Turn,
   type UserMessage,
 } from '../../../libs/worker-sdk/examples/function-approvals.js';
-import type { Delivery, Window } from '../../../libs/worker-sdk/examples/user-interactions.js';
+import type { Delivery } from '../../../libs/worker-sdk/examples/user-interactions.js';
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
 import { install } from '../harness/standalone.js';
 
@@ -135,21 +136,22 @@ export const callOf = (callId: string, name: string, table: string) =>
 /** A message as a chat or a bus passes it on. */
 export const sent = <Message>(message: Message): Message => JSON.parse(JSON.stringify(message)) as Message;
 
+/** The session of a person. */
+export const sessionOf = (user: Client, signIn = 'first'): Session => ({ user, signIn });
+
 /** A message of the chat with the session that sent it, as the application stores it. */
-export const messageOf = (id: string, contents: readonly FunctionApprovalResponseContent[]): UserMessage => ({
-  sentBy: `desk#${id}`,
-  contents,
-});
+export const messageOf = (
+  id: string,
+  contents: readonly FunctionApprovalResponseContent[],
+  sentIn = 'first',
+): UserMessage => ({ sentBy: `desk#${id}`, sentIn, contents });
 
 /** What the bus recorded of an event from the window of a person. */
-export const deliveryOf = (id: string): Delivery => ({
+export const deliveryOf = (id: string, sentIn = 'first'): Delivery => ({
   eventId: randomUUID(),
   sentBy: `desk#${id}`,
-  sentAt: Date.now(),
+  sentIn,
 });
-
-/** A window in which a person has just signed in. */
-export const windowOf = (user: Client): Window => ({ user, signedInAt: Date.now() });
 
 /** The responses of the user, as they come back through a chat. */
 export function responsesOf({ contents }: Turn, answers: readonly boolean[]): FunctionApprovalResponseContent[] {

@@ -137,8 +137,8 @@ async function isRecordedNow(chat: Chat, { content, by }: Message, id: string): 
   const client = chat.desk.person(id);
   try {
     const { approvalId, body, idempotencyKey } = responseToApproval(content, await read(chat, id), {
-      person: `desk#${id}`,
-      sentBy: `desk#${by}`,
+      ...{ person: `desk#${id}`, signIn: 'first' },
+      ...{ sentBy: `desk#${by}`, sentIn: 'first' },
     });
     const { responses } = await client.respond(approvalId, body, { idempotencyKey });
     const last = Math.max(0, ...responses.map(({ number }) => number));

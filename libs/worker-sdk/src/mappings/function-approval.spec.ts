@@ -30,7 +30,7 @@ const approval = {
 } as const;
 
 const kim = 'desk#kim';
-const by = (person: string) => ({ person, sentBy: person });
+const by = (person: string, sentIn = 'first') => ({ person, signIn: 'first', sentBy: person, sentIn });
 type Responses = Asking['responses'];
 const responseOf = (respondedBy: string, counted = true): Responses[number] => ({
   ...{ number: 1, respondedBy, onBehalfOf: null, decision: { type: 'approve' }, reason: null },

@@ -6,7 +6,7 @@ import { isJsonObject, isSameJson } from '../tools/schema.js';
 import { checkedAnswer, mappedResponse } from './answer.js';
 import type { MappedResponse } from './answer.js';
 import { MappingError, StaleResponseError } from './mapping-error.js';
-import { checkPerson, checkSender, denialIdOf, questionIdOf, shownTo } from './question.js';
+import { checkPerson, checkSender, checkSignIn, questionOf, shownTo } from './question.js';
 import type { Answering, Asking, Question } from './question.js';
 
 /** The call of a function, as chat messages of agent frameworks have it. */
@@ -75,13 +75,14 @@ export function functionApprovalRequest(approval: Asked, person: string): Functi
 
 /**
  * The response of the user to the approval that was asked about, for `client.respond(approvalId, body, { idempotencyKey })`. A
- * repeat decides nothing, also after a withdrawal: the ledger refuses it. Pass the contents of each message once: an answer that was
- * refused because of who gave it, such as for a missing group, would count later, when the same person may answer.
+ * repeat decides nothing, also after a withdrawal: the ledger refuses it. Pass the contents of each message once: a "yes" that was refused
+ * for a missing group would count later in the same sign-in, when the person may answer.
  * @param asked the approval as it is now, read by the same client as for the request.
- * @param answering who is signed in, and who sent the message.
+ * @param answering who is signed in, and who sent the message in which sign-in.
  * @throws MappingError when it is about another approval, or about other arguments than those that are asked about, when it
  *   does not say what was shown to whom, or when `approved` is no boolean.
  * @throws OtherPersonError when another person sent the message, or the question was made for another person.
+ * @throws OtherSignInError for a "yes" that was given in another sign-in.
  * @throws StaleResponseError when another question is asked since; for a denial, when something else is proposed.
  */
 export function responseToApproval(
@@ -91,7 +92,7 @@ export function responseToApproval(
 ): MappedResponse {
   const { id, functionCall } = response;
   checkSender(answering, `the response "${id}"`);
-  if (!isJsonObject(functionCall as unknown)) throw notShown(id);
+  if (!isJsonObject(functionCall)) throw notShown(id);
   const { approvalId, toolCallId, toolName } = asked;
   const { toolCallId: callId, toolName: name, arguments: args } = proposedCallOf(functionCall);
   // A client may use the id of the call for that of the question.
@@ -99,6 +100,7 @@ export function responseToApproval(
     throw new MappingError(`the response "${id}" is not about the approval ${approvalId}`);
   }
   const approved = checkedAnswer(response.approved);
+  if (approved) checkSignIn(answering, `the response "${id}"`);
   const question = questionIn(response, asked, answering.person);
   // Attack: the client sends the call back with other arguments, and the person never saw those that run.
   if (!isSameJson(args, asked.arguments)) {
@@ -136,13 +138,13 @@ function questionIn(
     throw notShown(id);
   }
   checkPerson(madeFor, person, `the question of the response "${id}"`);
-  const current = { questionId: questionIdOf(person, asked), denialId: denialIdOf(person, asked) };
+  const current = questionOf(person, asked);
   const isShown = questionId === current.questionId && shownDigest === asked.shownDigest;
   const isCurrent = approved ? isShown : denialId === current.denialId;
   if (!isCurrent || proposalDigest !== asked.proposal.digest) {
     throw new StaleResponseError(`the response "${id}" is to an earlier question: look at the current one`);
   }
-  return { ...current, person, proposalDigest, shownDigest, shownRevision: asked.shownRevision };
+  return current;
 }
 
 const rejected = 'Error: Tool call invocation was rejected by user.';

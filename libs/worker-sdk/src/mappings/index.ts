@@ -1,6 +1,6 @@
 export { isRecorded, isRefusedResponse } from './answer.js';
 export type { MappedResponse } from './answer.js';
-export { MappingError, OtherPersonError, StaleResponseError } from './mapping-error.js';
+export { MappingError, OtherPersonError, OtherSignInError, StaleResponseError } from './mapping-error.js';
 export { functionApprovalRequest, functionResult, proposedCallOf, responseToApproval } from './function-approval.js';
 export type {
   FunctionApprovalRequestContent,
@@ -11,6 +11,7 @@ export type {
 export { promptsOf, responsesTo } from './prompts.js';
 export type { Answering, Shown } from './question.js';
 export {
+  interactionApprovalId,
   interactionProcessed,
   interactionRequested,
   interactionSuperseded,

@@ -12,3 +12,8 @@ export class StaleResponseError extends MappingError {
 export class OtherPersonError extends MappingError {
   override readonly name = 'OtherPersonError';
 }
+
+/** A "yes" that was given in another sign-in of the person. Nothing was sent to the ledger. */
+export class OtherSignInError extends MappingError {
+  override readonly name = 'OtherSignInError';
+}

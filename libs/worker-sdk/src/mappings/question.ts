@@ -2,7 +2,7 @@ import { comparedIdentity, jcsDigest } from '@countersign/contracts';
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
 import { boundBy } from '../results/question.js';
 import type { Bound } from '../results/question.js';
-import { MappingError, OtherPersonError } from './mapping-error.js';
+import { MappingError, OtherPersonError, OtherSignInError } from './mapping-error.js';
 
 /** What an answer is bound to: a question that was put to one person. */
 export interface Question {
@@ -39,16 +39,23 @@ export type Asking = Pick<
 
 /** Returns what the question for a person shows, as a message carries it: without members that are absent. */
 export function shownTo(person: string, approval: Asking): Shown & JsonObject {
-  const { allowedDecisions, batch, progress, requirement, responses, shownRevision } = approval;
+  const { allowedDecisions, batch, progress, requirement, responses } = approval;
   const own = responses.find((one) => one.counted && isOf(person, one));
   const shown = {
-    ...{ questionId: questionIdOf(person, approval), denialId: denialIdOf(person, approval) },
-    ...{ person, shownRevision, ...boundBy(approval) },
+    ...questionOf(person, approval),
+    ...boundBy(approval),
     ...{ allowedDecisions, requireReason: requirement.requireReason, progress },
     answered: own?.decision.type ?? null,
     together: batch?.mode === 'all-or-nothing' && batch.callIds.length > 1 ? batch.callIds : null,
   };
   return JSON.parse(JSON.stringify(shown)) as Shown & JsonObject;
+}
+
+/** The question that is put to a person now. */
+export function questionOf(person: string, approval: Omit<Asking, 'requirement'>): Question {
+  const { proposal, shownDigest, shownRevision } = approval;
+  const ids = { questionId: questionIdOf(person, approval), denialId: denialIdOf(person, approval) };
+  return { ...ids, person, proposalDigest: proposal.digest, shownDigest, shownRevision };
 }
 
 /** A response or an instruction of somebody. */
@@ -95,21 +102,37 @@ function endedOf(person: string, responses: Asking['responses']): number {
 export interface Answering {
   /** The principal of the person who is signed in, and in whose name the answer is sent. */
   readonly person: string;
+  /** The id of this sign-in at your application. Each sign-in has another one, and so has each second factor that is added. */
+  readonly signIn: string;
   /**
    * The principal of the session that sent the message or the event: as your application recorded it when it came in, and never from
    * anything that the client sent.
    */
   readonly sentBy: string;
+  /** The sign-in of that session, recorded like `sentBy`. */
+  readonly sentIn: string;
 }
 
 /**
  * Attack: one person clicks on the question of another one, which both see, and the click is passed on in the other one's name.
  * @throws OtherPersonError when another person sent it, or when nobody recorded who did.
  */
-export function checkSender({ person, sentBy }: Answering, what: string): void {
+export function checkSender({ person, sentBy }: Pick<Answering, 'person' | 'sentBy'>, what: string): void {
   if (typeof sentBy === 'string' && sentBy !== '' && isSamePerson(sentBy, person)) return;
   const sender = typeof sentBy === 'string' && sentBy !== '' ? JSON.stringify(sentBy) : 'a person who was not recorded';
   throw new OtherPersonError(`${what} was sent by ${sender}, not by ${JSON.stringify(person)}`);
+}
+
+/**
+ * Attack: a "yes" that was refused for the low assurance of its session is read again after a second factor, or is heard by the window of
+ * another session of the same person. A "no" only restricts, and counts from each of them.
+ * @throws OtherSignInError when it was given in another sign-in, or when nobody recorded in which.
+ */
+export function checkSignIn({ signIn, sentIn }: Pick<Answering, 'sentIn' | 'signIn'>, what: string): void {
+  if (typeof signIn === 'string' && signIn !== '' && signIn === sentIn) return;
+  throw new OtherSignInError(
+    `${what} was given in another sign-in: show the question, and let the person answer again`,
+  );
 }
 
 /**

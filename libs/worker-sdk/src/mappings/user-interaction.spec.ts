@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MappingError, OtherPersonError } from './mapping-error.js';
+import { MappingError, OtherPersonError, OtherSignInError, StaleResponseError } from './mapping-error.js';
 import type { Asking } from './question.js';
 import { interactionProcessed, interactionRequested, responseToInteraction } from './user-interaction.js';
 import type { ToolApproval } from './user-interaction.js';
@@ -21,7 +21,7 @@ const approval = {
   ...rule,
 } as const;
 const kim = 'desk#kim';
-const by = (person: string) => ({ person, sentBy: person });
+const by = (person: string, sentIn = 'first') => ({ person, signIn: 'first', sentBy: person, sentIn });
 const place = { workflowId: 'flow', nodeId: 'node-2', person: kim };
 const asked = interactionRequested(approval, place);
 
@@ -37,7 +37,7 @@ const responded = (result: Partial<ToolApproval>) => ({
   interactionId: asked.interactionId,
   inputData: dialog(result),
 });
-const answerOf = (result: Partial<ToolApproval>) => responseToInteraction(responded(result), asked, by(kim));
+const answerOf = (result: Partial<ToolApproval>) => responseToInteraction(responded(result), approval, by(kim));
 
 describe('an interaction with the user of a workflow', () => {
   it('has all that the source puts into the event, and its names', () => {
@@ -46,7 +46,7 @@ describe('an interaction with the user of a workflow', () => {
       ...{
         threadId: 'thread-1',
         nodeId: 'node-2',
-        interactionId: expect.stringMatching(/^apr_1\/sha256:[0-9a-f]{64}$/),
+        interactionId: expect.stringMatching(/^apr_1(\/sha256:[0-9a-f]{64}){2}$/),
         operationType: 'TOOL_APPROVAL',
       },
       prompt: [
@@ -62,8 +62,8 @@ describe('an interaction with the user of a workflow', () => {
         ...{ approvalId: 'apr_1', proposalDigest: digest, shownDigest, instructions: approval.instructions },
         proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
         ...{ allowedDecisions: ['approve', 'edit', 'deny'], requireReason: ['deny'], progress: approval.progress },
-        questionId: asked.interactionId.slice('apr_1/'.length),
-        denialId: expect.stringMatching(/^sha256:/),
+        questionId: asked.interactionId.split('/')[2],
+        denialId: asked.interactionId.split('/')[1],
         ...{ person: kim, shownRevision: 2, answered: null, together: null },
       },
     });
@@ -120,20 +120,27 @@ describe('an interaction with the user of a workflow', () => {
 
   it('has the same idempotency key when its event is read again, and another one when it is asked again', () => {
     const keyOf = (approved: boolean, shownRevision = 2): string => {
-      const again = interactionRequested({ ...approval, shownRevision }, place);
+      const current = { ...approval, shownRevision };
+      const again = interactionRequested(current, place);
       const event = { interactionId: again.interactionId, inputData: dialog({ approved }) };
-      return responseToInteraction(event, again, by(kim)).idempotencyKey;
+      return responseToInteraction(event, current, by(kim)).idempotencyKey;
     };
     expect(keyOf(true)).toBe(keyOf(true));
     expect(new Set([keyOf(true), keyOf(false), keyOf(true, 3)]).size).toBe(3);
-    const again = interactionRequested({ ...approval, shownRevision: 3 }, place);
-    expect(() => responseToInteraction(responded({ approved: true }), again, by(kim))).toThrow(MappingError);
+    const later = { ...approval, shownRevision: 3 };
+    expect(() => responseToInteraction(responded({ approved: true }), later, by(kim))).toThrow(StaleResponseError);
+    // A denial is bound to the proposal alone.
+    expect(responseToInteraction(responded({}), later, by(kim)).body).toMatchObject({ decision: { type: 'deny' } });
   });
 
-  it('comes back through JSON without loss', () => {
-    const copy = JSON.parse(JSON.stringify(asked)) as typeof asked;
-    const result = { approved: true, userInstruction: 'only the copy' };
-    expect(responseToInteraction(responded(result), copy, by(kim))).toEqual(answerOf(result));
+  it('counts in the sign-in in which it was given alone, where it is no denial', () => {
+    const [yes, no] = [responded({ approved: true }), responded({})];
+    expect(() => responseToInteraction(yes, approval, by(kim, 'second'))).toThrow(OtherSignInError);
+    expect(() => responseToInteraction(yes, approval, { ...by(kim), sentIn: undefined as never })).toThrow(
+      MappingError,
+    );
+    const { body } = responseToInteraction(no, approval, by(kim, 'second'));
+    expect(body.decision).toEqual({ type: 'deny' });
   });
 
   it.each([
@@ -177,23 +184,20 @@ describe('an interaction with the user of a workflow', () => {
     const ofMo = interactionRequested(approval, { ...place, person: 'desk#mo' });
     expect(ofMo.interactionId).not.toBe(asked.interactionId);
     expect(interactionRequested(approval, { ...place, person: 'desk#KIM' }).interactionId).toBe(asked.interactionId);
-    expect(() => responseToInteraction(responded({ approved: true }), ofMo, by('desk#mo'))).toThrow(MappingError);
-    expect(() => responseToInteraction(responded({ approved: true }), asked, by('desk#mo'))).toThrow(OtherPersonError);
+    expect(() => responseToInteraction(responded({ approved: true }), approval, by('desk#mo'))).toThrow(MappingError);
+    expect(() => responseToInteraction(responded({}), approval, by('desk#mo'))).toThrow(MappingError);
     // Attack: kim answers the dialog of mo, which is on the screen of both.
-    const ofKim = { person: 'desk#mo', sentBy: kim };
+    const ofKim = { ...by('desk#mo'), sentBy: kim };
     const clicked = { ...responded({ approved: true }), interactionId: ofMo.interactionId };
-    expect(() => responseToInteraction(clicked, ofMo, ofKim)).toThrow(OtherPersonError);
-    // Of an older version, or made by hand.
-    const { person: _person, ...metadata } = asked.metadata;
-    const old = { ...asked, metadata } as never;
-    expect(() => responseToInteraction(responded({ approved: true }), old, by(kim))).toThrow(/for whom it was made/);
+    expect(() => responseToInteraction(clicked, approval, ofKim)).toThrow(OtherPersonError);
+    expect(() => responseToInteraction(clicked, approval, by(kim))).toThrow(MappingError);
   });
 
   it('is another one when the agent would be told something else: an open dialog answers only what it shows', () => {
     const told = { ...approval, shownDigest: `sha256:${'ef'.repeat(32)}`, instructions: [] };
     const later = interactionRequested(told, place);
     expect(later.metadata.approvalId).toBe(asked.metadata.approvalId);
-    expect(() => responseToInteraction(responded({ approved: true }), later, by(kim))).toThrow(MappingError);
+    expect(() => responseToInteraction(responded({ approved: true }), told, by(kim))).toThrow(MappingError);
   });
 
   it.each([
@@ -201,6 +205,6 @@ describe('an interaction with the user of a workflow', () => {
     ['another tool', responded({ approved: true, toolName: 'read_line' })],
     ['other parameters than were asked about', responded({ approved: true, toolParameters: { path: '/etc/passwd' } })],
   ])('is refused with %s', (_, event) => {
-    expect(() => responseToInteraction(event, asked, by(kim))).toThrow(MappingError);
+    expect(() => responseToInteraction(event, approval, by(kim))).toThrow(MappingError);
   });
 });

@@ -3,9 +3,9 @@ import { questionText } from '../results/question.js';
 import { isJsonObject, isSameJson } from '../tools/schema.js';
 import { checkedAnswer, mappedResponse } from './answer.js';
 import type { MappedResponse } from './answer.js';
-import { MappingError } from './mapping-error.js';
-import { checkPerson, checkSender, shownTo } from './question.js';
-import type { Answering, Asking, Shown } from './question.js';
+import { MappingError, StaleResponseError } from './mapping-error.js';
+import { checkSender, checkSignIn, questionOf, shownTo } from './question.js';
+import type { Answering, Asking, Question, Shown } from './question.js';
 
 /** The payload of a tool approval between a workflow engine and its application. */
 export interface ToolApproval {
@@ -94,7 +94,7 @@ export function interactionRequested(
   const description = approval.description === toolDescription ? null : approval.description;
   return {
     ...{ type: 'USER_INTERACTION_REQUESTED', timestamp, workflowId, threadId: approval.runId, nodeId },
-    ...{ interactionId: `${approvalId}/${shown.questionId}` },
+    interactionId: interactionIdOf(approvalId, shown),
     operationType: 'TOOL_APPROVAL',
     prompt: questionText({ ...approval, description }, `Run the tool "${toolName}" with these parameters?`),
     timeout: expiresAt === null ? null : Date.parse(expiresAt) - timestamp,
@@ -106,37 +106,61 @@ export function interactionRequested(
   };
 }
 
+function interactionIdOf(approvalId: string, { denialId, questionId }: Question): string {
+  return `${approvalId}/${denialId}/${questionId}`;
+}
+
+/** The approval that an interaction asks about: read it with the client of the person. */
+export function interactionApprovalId(interactionId: string): string {
+  return interactionId.split('/', 1).join('');
+}
+
 /**
  * The response of the application's user to what was asked, for `client.respond(approvalId, body, { idempotencyKey })`: a denial, an
- * approval, or an edit where the parameters were changed. It is bound to the proposal that the event showed. Where the rule requires
- * a reason, `userInstruction` is the reason too.
- * @param answering who is signed in, and whose window sent the event.
- * @throws OtherPersonError when the window of another person sent the event, or the dialog asked another person.
- * @throws MappingError when it is about another interaction or tool, shows other parameters than were asked about, or when
- *   `approved` is no boolean.
+ * approval, or an edit where the parameters were changed. It is bound to the question that the event showed; a denial to its proposal
+ * alone. Where the rule requires a reason, `userInstruction` is the reason too.
+ * @param approval as it is now, read by the client of the person.
+ * @param answering who is signed in, and whose window sent the event in which sign-in.
+ * @throws OtherPersonError when the window of another person sent the event.
+ * @throws OtherSignInError for anything but a denial that was given in another sign-in.
+ * @throws StaleResponseError when another question is asked since, for a denial when something else is proposed, and when another person
+ *   was asked.
+ * @throws MappingError when it is about another approval or tool, shows other parameters than are asked about, or when `approved` is no
+ *   boolean.
  */
 export function responseToInteraction(
   { interactionId, inputData }: UserInteractionResponded,
-  { interactionId: askedId, metadata }: UserInteractionRequested,
+  approval: Pick<ApprovalView, 'arguments' | 'toolName'> & Asking,
   answering: Answering,
 ): MappedResponse {
-  const { toolApproval } = metadata;
-  checkSender(answering, `the response to the interaction ${askedId}`);
-  checkPerson(metadata.person, answering.person, `the interaction ${askedId}`);
-  if (interactionId !== askedId || inputData.toolName !== toolApproval.toolName) {
-    throw new MappingError(`the response is not about the interaction ${askedId}`);
+  const { approvalId, toolName, arguments: args, requirement } = approval;
+  const what = `the response to the interaction ${interactionId}`;
+  checkSender(answering, what);
+  const decision = decisionOf(inputData);
+  const isDenial = decision.type === 'deny';
+  if (!isDenial) checkSignIn(answering, what);
+  if (interactionApprovalId(interactionId) !== approvalId || inputData.toolName !== toolName) {
+    throw new MappingError(`${what} is not about the approval ${approvalId}`);
   }
-  if (!isSameJson(inputData.toolParameters, toolApproval.toolParameters)) {
-    throw new MappingError(`the response has other parameters than the interaction ${askedId}`);
+  const question = questionOf(answering.person, approval);
+  const isAsked = isDenial
+    ? interactionId.startsWith(`${approvalId}/${question.denialId}/`)
+    : interactionId === interactionIdOf(approvalId, question);
+  if (!isAsked) {
+    throw new StaleResponseError(
+      `${what} is to an earlier question, or to one for another person: look at the current one`,
+    );
+  }
+  if (!isSameJson(inputData.toolParameters, args)) {
+    throw new MappingError(`${what} has other parameters than the approval ${approvalId}`);
   }
   const { userInstruction: instruction } = inputData;
-  const decision = decisionOf(inputData);
-  const needsReason = metadata.requireReason.includes(decision.type);
-  return mappedResponse(metadata, {
-    decision,
+  const needsReason = requirement.requireReason.includes(decision.type);
+  return mappedResponse(
+    { approvalId, ...question },
     // The dialog has one text.
-    ...(instruction && { instruction, ...(needsReason && { reason: instruction }) }),
-  });
+    { decision, ...(instruction && { instruction, ...(needsReason && { reason: instruction }) }) },
+  );
 }
 
 function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval): MappedResponse['body']['decision'] {
@@ -144,7 +168,7 @@ function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval
   // A dialog without an edit may give null.
   if (editedParameters === undefined || editedParameters === null) return { type: 'approve' };
   // Attack or fault: a form gives an empty text for parameters that the person removed, and they would run as they were.
-  if (!isJsonObject(editedParameters as unknown)) {
+  if (!isJsonObject(editedParameters)) {
     throw new MappingError(`\`editedParameters\` is no object: ${JSON.stringify(editedParameters)}`);
   }
   const isPlain = isSameJson(editedParameters, toolParameters);
