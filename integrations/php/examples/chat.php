@@ -107,9 +107,11 @@ foreach (array_filter($step->recorded, fn (object $call) => isset($call->approva
     } catch (CountersignException $error) {
         // Such as `already-resolved`: `by` was faster.
         $refused[$approvalId] = ['problem' => $error->problem, 'by' => $error->body->respondedBy ?? null];
-        if (!$isApproved && in_array($error->problem, ['already-resolved', 'invalid-request'], true)) {
-            $cancel($call->callId, 'the user said no');
-        }
+    }
+    // A "no" that did not count, or that others have outvoted since, ends the call. Where only a reason is missing, the page asks for it.
+    $problem = $refused[$approvalId]['problem'] ?? null;
+    if (!$isApproved && ($call->state === 'approved' || ($problem !== null && $problem !== 'reason-required'))) {
+        $cancel($call->callId, 'the user said no');
     }
 }
 foreach ($step->clientCalls() as $call) {

@@ -220,20 +220,28 @@ if (missing(['PHP with Guzzle']).length === 0) {
 
   it("in the chat of the guide a denial that the ledger refuses keeps another person's approval from running the tool", async () => {
     const chat = await openChat(env);
-    const toolCalls = [1, 2, 3].map((n) => ({ name: 'transfer', arguments: { amount: 9000 + n } }));
+    const toolCalls = [1, 2, 3, 4].map((n) => ({ name: 'transfer', arguments: { amount: 9000 + n } }));
     const assistant = { role: 'assistant', id: 'msg_4', toolCalls };
     const { toolApprovalRequests } = await chat.post([assistant]);
     for (const { approvalId } of toolApprovalRequests)
       expect(await approveAs(env, 'lee', 'chat', approvalId)).toBe(200);
-    const odd = [{ reason: 'x'.repeat(9000) }, { digest: 'sha256:zz' }, { digest: '' }];
+    const odd = [
+      { reason: 'x'.repeat(9000) },
+      { digest: 'sha256:zz' },
+      { digest: '' },
+      { reason: 'x'.repeat(5_000_000) },
+    ];
     const toolApprovalResponses = toolApprovalRequests.map(({ approvalId }, index) => ({
       ...{ approvalId, approved: false },
       ...odd[index],
     }));
     const { refused, toolResults } = await chat.post([assistant, { role: 'tool', toolApprovalResponses }]);
-    expect(Object.values(refused).map(({ problem }) => problem)).toEqual(Array(3).fill('invalid-request'));
+    expect(Object.values(refused).map(({ problem }) => problem)).toEqual([
+      ...Array<string>(3).fill('invalid-request'),
+      'payload-too-large',
+    ]);
     const cancelled = 'The call was cancelled before it ran: the user said no';
-    expect(Object.values(toolResults)).toEqual(Array(3).fill(cancelled));
+    expect(Object.values(toolResults)).toEqual(Array(4).fill(cancelled));
   });
 
   it('in the chat of the guide the "no" counts of two answers, the first of two outputs, and {} is no list', async () => {
