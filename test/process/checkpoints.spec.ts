@@ -140,3 +140,24 @@ test('a checkpoint that an auditor keeps proves the log before it, and a log tha
   expect([next.split('+')[0], others]).toEqual([first.origin.replace(/1$/, '3'), [keyOfSecond, vkey]]);
   expect((await keep(installed, next)).size).toBeGreaterThanOrEqual(second.size);
 });
+
+test('the last checkpoint covers the reads that the stop itself records', async () => {
+  const { http, tokens, dataFolder, server } = await install();
+  const read = () => http.send({ method: 'GET', path: '/v1/audit/events', token: tokens.me });
+  await read();
+  await read();
+  await server().stop();
+  const rowOf = (file: string, query: string) => {
+    const database = new DatabaseSync(join(dataFolder, file), { readOnly: true });
+    const row = database.prepare(query).get();
+    database.close();
+    return row;
+  };
+  const last = rowOf(
+    'events.db',
+    'SELECT type, (SELECT count(*) FROM events) AS size FROM events ORDER BY position DESC',
+  );
+  expect(last?.['type']).toBe('AuditRead');
+  const kept = rowOf('checkpoints.db', `SELECT note FROM checkpoints WHERE tenant = 'default' ORDER BY epoch DESC`);
+  expect(String(kept?.['note']).split('\n')[1]).toBe(String(last?.['size']));
+});

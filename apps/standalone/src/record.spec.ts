@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { EventView, ToolCallView } from '@countersign/contracts';
 import { createSystemIds, sleep, systemClock } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
@@ -166,23 +165,4 @@ it('tells in a note of /readyz that its clock was set back over a restart, until
   expect(await told()).toEqual([200, { status: 'ok', note: expect.stringContaining('it was set back') as unknown }]);
   behindMs = 0;
   expect(await told()).toEqual([200, { status: 'ok' }]);
-});
-
-it('has a last checkpoint that covers the reads which the stop itself records', async () => {
-  await log();
-  await log();
-  await server?.stop();
-  const rowOf = (file: string, query: string) => {
-    const database = new DatabaseSync(join(folder, 'data', file), { readOnly: true });
-    const row = database.prepare(query).get();
-    database.close();
-    return row;
-  };
-  const last = rowOf(
-    'events.db',
-    'SELECT type, (SELECT count(*) FROM events) AS size FROM events ORDER BY position DESC',
-  );
-  expect(last?.['type']).toBe('AuditRead');
-  const kept = rowOf('checkpoints.db', `SELECT note FROM checkpoints WHERE tenant = 'default' ORDER BY epoch DESC`);
-  expect(String(kept?.['note']).split('\n')[1]).toBe(String(last?.['size']));
 });
