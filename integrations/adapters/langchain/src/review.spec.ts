@@ -53,7 +53,7 @@ it('an interrupt says that its arguments are an edit, and in which folder the ca
   const approval = {
     ...{ approvalId: 'a1', callId: 'tc', toolCallId: 'c1', toolName: 'refund', arguments: { amount: 7, token: 's' } },
     ...{ description: 'Refund 50', labels: { cwd: '/srv' }, allowedDecisions: ['approve'], shownDigest: 'all' },
-    ...{ requirement: {}, instructions: [] },
+    ...{ requirement: {}, instructions: [], responses: [] },
     proposal: { number: 2, kind: 'run', output: null, proposedBy: 'bob', digest: 'two' },
   } as unknown as ApprovalView;
   const { actionRequests, countersign } = interruptOf(approval);

@@ -79,6 +79,28 @@ describe('an interaction with the user of a workflow', () => {
     expect(never.timeout).toBeNull();
   });
 
+  it('says who edited the parameters, and does not say it of the request that is asked about again', () => {
+    const proposal = { ...approval.proposal, number: 3, proposedBy: 'bob' };
+    const response = {
+      number: 1,
+      respondedBy: 'bob',
+      onBehalfOf: null,
+      reason: null,
+      via: 'desk',
+      counted: true,
+    } as const;
+    const decision = { type: 'edit', arguments: parameters } as const;
+    const edit = { ...response, decision, respondedAt: '2026-11-29T12:00:00.000Z' };
+    const promptOf = (change: object) => interactionRequested({ ...approval, proposal, ...change }, place).prompt;
+    expect(promptOf({ responses: [edit] })).toMatch(
+      /Edited: "bob" changed the arguments, and it would run with: .*hosts/,
+    );
+    const again = { ...proposal, number: 4, proposedBy: 'agent' };
+    const prompt = promptOf({ proposal: again, responses: [{ ...edit, counted: false }] });
+    expect(prompt).toMatch(/before was not approved, and it would run with: .*hosts/);
+    expect(prompt).not.toContain('"agent"');
+  });
+
   it.each([
     ['a rejection', { approved: false }, { decision: { type: 'deny' } }],
     ['an approval', { approved: true }, { decision: { type: 'approve' } }],

@@ -52,7 +52,7 @@ interface Digested {
 }
 
 /** The members of an approval that its question is made of. */
-export type Questioned = Pick<ApprovalView, 'arguments' | 'description' | 'instructions' | 'toolName'> &
+export type Questioned = Pick<ApprovalView, 'arguments' | 'description' | 'instructions' | 'responses' | 'toolName'> &
   Pick<Bound, 'proposal'>;
 
 /**
@@ -72,13 +72,12 @@ export function offeredDecisions({
 }
 
 /** What people decide about besides the request: an edit, an answer in place of the run, and the instructions to the agent. */
-export function toldLines({
-  arguments: args,
-  proposal,
-  instructions,
-}: Pick<Questioned, 'arguments' | 'instructions' | 'proposal'>): readonly string[] {
+export function toldLines(
+  asked: Pick<Questioned, 'arguments' | 'instructions' | 'proposal' | 'responses'>,
+): readonly string[] {
+  const { instructions } = asked;
   return [
-    ...changedLines(args, proposal),
+    ...changedLines(asked),
     ...instructions.map(({ respondedBy, instruction, ifDenied }) => {
       const when = ifDenied === true ? ', if it is denied' : '';
       return `Instruction of ${JSON.stringify(respondedBy)} to the agent${when}: ${JSON.stringify(instruction)}`;
@@ -87,9 +86,15 @@ export function toldLines({
 }
 
 /** Attack: an edit to other arguments stands behind the question that the agent wrote about its own. */
-function changedLines(args: JsonObject, { kind, number, output, proposedBy }: Bound['proposal']): readonly string[] {
+function changedLines({ arguments: args, proposal, responses }: Parameters<typeof toldLines>[0]): readonly string[] {
+  const { kind, number, output, proposedBy } = proposal;
   const person = JSON.stringify(proposedBy);
   if (kind === 'answer') return [`It would not run: ${person} answers in its place: ${JSON.stringify(output)}`];
   if (number === 1) return [];
-  return [`Edited: ${person} changed the arguments, and it would run with: ${JSON.stringify(args)}`];
+  const edits = responses.filter(({ decision }) => decision.type === 'edit' || decision.type === 'answer');
+  // It has ended, such as with its withdrawal, and the request of the agent is asked about again.
+  const isOver =
+    edits.some(({ counted }) => !counted) && !edits.some((one) => one.counted && one.respondedBy === proposedBy);
+  const what = isOver ? 'An edit or an answer before was not approved' : `Edited: ${person} changed the arguments`;
+  return [`${what}, and it would run with: ${JSON.stringify(args)}`];
 }
