@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aboutCall, idOf, requestCall } from '../testing/named-call.js';
+import { aboutCall, digestOfCall, idOf, requestCall } from '../testing/named-call.js';
 import { approvalId, batchOf, minute, recordedAt, story, verdict } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { createLegality } from './legality.js';
@@ -105,6 +105,15 @@ describe('a call that a person has stopped', () => {
       expect(findingsOf(ended)).toEqual([]);
     });
 
+    it('is no finding where its batch had begun', () => {
+      const batch = { callIds: members, requestedBy: 'agent', callId: idOf('a'), begunAt: minute(0.5) };
+      const log = restored(stop(inBatch.append(batchOf(members), 'BatchBegun', batch)));
+      const committed = aboutCall(log, 'a', 'ToolCallCommitted', { approvalId: null, committedAt: minute(3) });
+      const claim = { ...begun, attempt: 1, actionDigest: digestOfCall('a'), idempotencyKey: idOf('a') };
+      const times = { claimedAt: minute(4), leaseUntil: minute(5) };
+      expect(findingsOf(aboutCall(committed, 'a', 'ExecutionClaimed', { ...claim, ...times }))).toEqual([]);
+    });
+
     it.each([
       ['was not restored', stop(allowed).claim(begun), 'ExecutionClaimed stop'],
       [
@@ -116,7 +125,7 @@ describe('a call that a person has stopped', () => {
       [
         'is of after the restore',
         restored(stop(story().policy()))
-          .request()
+          .request({ requestedAt: minute(19) })
           .allow({ allowedAt: minute(20) })
           .claim({ ...begun, claimedAt: minute(21), leaseUntil: minute(22) }),
         'ExecutionClaimed stop',

@@ -120,9 +120,9 @@ const passed: Judgement = { illegal: [], unproven: ['under-stop'] };
 const ranUnreturned = 'its claim was recorded after a stop that still holds, so its claimer was never told of it';
 const ranForRestore = 'a restore began this attempt of a stopped call, which was to run nothing';
 
-/** A claim of a call that nobody touched since a backup was restored: there it takes the right to run away. */
-export function isOfRestore({ type, data, restoredAt }: JudgedEvent, { recordedAt = '' }: CallState): boolean {
-  if (type !== 'ExecutionClaimed' || restoredAt === undefined || recordedAt > restoredAt) return false;
+/** A claim of a call from before a backup was restored: there it takes the right to run away, and runs nothing. */
+export function isOfRestore({ type, data, restoredAt = '' }: JudgedEvent, { request }: CallState): boolean {
+  if (type !== 'ExecutionClaimed' || request.recordedAt > restoredAt) return false;
   const { resolverId, claimedBy } = data as EventData<'ExecutionClaimed'>;
   return resolverId === restore.resolverId && claimedBy === restore.claimedBy;
 }
