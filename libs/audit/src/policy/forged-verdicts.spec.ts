@@ -49,6 +49,8 @@ const withTokens = story().append('system-default-p1', 'ConfigurationChanged', {
   changedAt: minute(-9),
 });
 
+const agentAtDesk = { id: 'agent', groups: [], identities: { frontEnds: ['desk#al'] } };
+
 describe('a lie about a verdict is found', () => {
   it.each<[string, Story, string]>([
     ['a call is allowed that its rule blocks', allowed(under([never]), 'never'), 'the rule "never" does not allow'],
@@ -244,6 +246,11 @@ describe('a lie about a verdict is found', () => {
     [
       'a grant is of the person for whom the agent acts',
       covered(under([], { default: 'require' }), 'default', { createdBy: 'Agent' }),
+      'whose own request it covers',
+    ],
+    [
+      'a grant is of that person under another name of the policy',
+      covered(under([], { default: 'require', approvers: [agentAtDesk] }), 'default', { createdBy: 'desk#al' }),
       'whose own request it covers',
     ],
     [

@@ -4,6 +4,7 @@ import { illegal } from '../legality/judged-event.js';
 import { compared } from '../legality/names.js';
 import type { GrantState } from '../legality/streams.js';
 import { notInGroups } from '../rights/groups.js';
+import { areOne } from '../rights/one-person.js';
 import type { RightsRecord } from '../rights/record.js';
 import type { Word } from '../rights/word.js';
 import { rankOf } from './compare-requirement.js';
@@ -17,12 +18,20 @@ export function judgeGivers(
   { stages, fourEyes, minAssurance, risk }: Requirement,
   { request }: CallState,
   rights: RightsRecord,
-): readonly Word[] {
+): readonly (Word | 'other-names')[] {
   const second = confirmedBy === null ? [] : [confirmedBy];
   const own = [createdBy, ...second].find((name) => request.requesters.includes(compared(name)));
   if (fourEyes && own !== undefined) {
     return [illegal('four-eyes', `the grant is of ${own}, whose own request it covers`)];
   }
+  const givers = [createdBy, ...second];
+  const asOther = givers.flatMap((name) =>
+    request.requesters.map((other) => areOne(name, other, request.recordedAt, rights)),
+  );
+  if (fourEyes && asOther.includes('all')) {
+    return [illegal('four-eyes', `the grant is of ${givers.join(' and ')}, whose own request it covers by the policy`)];
+  }
+  if (fourEyes && asOther.includes('some')) return ['other-names'];
   if (rankOf(assurance) < rankOf(minAssurance)) {
     return [illegal('grant', `the assurance ${assurance} of the grant is too low`)];
   }

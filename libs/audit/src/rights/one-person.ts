@@ -30,13 +30,11 @@ export function judgeNames(
   record: RightsRecord,
 ): Judgement {
   const { pairs, at, credential } = pairsOf(event, before, after);
-  const policies = pairs.length === 0 ? [] : record.policies(at);
   const isKnownHere = !isOfVersion1(event) && !isOfNotifier({ credential }, record);
   const words = pairs.map(({ name, other, rule, detail }) => {
-    const isOne = (form: Form) => (people: readonly PolicyPerson[]) => namesOf(name, people, form).has(form(other));
-    if (!policies.some(isOne(folded))) return undefined;
-    const isSure = isKnownHere && policies.every(isOne(compared));
-    return isSure ? illegal(rule, `${name} is ${other} by the policy, ${detail}`) : 'other-names';
+    const one = areOne(name, other, at, record);
+    if (one === 'none') return undefined;
+    return isKnownHere && one === 'all' ? illegal(rule, `${name} is ${other} by the policy, ${detail}`) : 'other-names';
   });
   return {
     illegal: words.filter((word) => typeof word === 'object').slice(0, 1),
@@ -101,6 +99,14 @@ function pair(own: readonly string[], others: readonly string[], rule: Pair['rul
   return own.flatMap((name) =>
     others.filter((other) => !isSameFolded(name, other)).map((other) => ({ name, other, rule, detail })),
   );
+}
+
+/** Whether two names are one person's by the policies that may have been in force: by all, by some, or by none. */
+export function areOne(name: string, other: string, at: string | null, record: RightsRecord): 'all' | 'some' | 'none' {
+  const policies = record.policies(at);
+  const isOne = (form: Form) => (people: readonly PolicyPerson[]) => namesOf(name, people, form).has(form(other));
+  if (!policies.some(isOne(folded))) return 'none';
+  return policies.every(isOne(compared)) ? 'all' : 'some';
 }
 
 /** All names of the person with a name. One that an entry of the policy adds may be a name in another entry. */
