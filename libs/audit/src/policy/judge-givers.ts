@@ -1,6 +1,7 @@
 import type { Requirement } from '@countersign/contracts';
 import type { CallState } from '../legality/call-state.js';
 import { illegal } from '../legality/judged-event.js';
+import type { Illegal } from '../legality/judged-event.js';
 import { compared } from '../legality/names.js';
 import type { GrantState } from '../legality/streams.js';
 import { notInGroups } from '../rights/groups.js';
@@ -20,18 +21,8 @@ export function judgeGivers(
   rights: RightsRecord,
 ): readonly (Word | 'other-names')[] {
   const second = confirmedBy === null ? [] : [confirmedBy];
-  const own = [createdBy, ...second].find((name) => request.requesters.includes(compared(name)));
-  if (fourEyes && own !== undefined) {
-    return [illegal('four-eyes', `the grant is of ${own}, whose own request it covers`)];
-  }
-  const givers = [createdBy, ...second];
-  const asOther = givers.flatMap((name) =>
-    request.requesters.map((other) => areOne(name, other, request.recordedAt, rights)),
-  );
-  if (fourEyes && asOther.includes('all')) {
-    return [illegal('four-eyes', `the grant is of ${givers.join(' and ')}, whose own request it covers by the policy`)];
-  }
-  if (fourEyes && asOther.includes('some')) return ['other-names'];
+  const ofRequester = fourEyes ? judgeRequesters([createdBy, ...second], request, rights) : undefined;
+  if (ofRequester !== undefined) return [ofRequester];
   if (rankOf(assurance) < rankOf(minAssurance)) {
     return [illegal('grant', `the assurance ${assurance} of the grant is too low`)];
   }
@@ -45,4 +36,17 @@ export function judgeGivers(
     if (word === undefined) return [];
     return [word === 'none' ? illegal('grant', `nothing gave ${by} a group that the rule asks`) : word];
   });
+}
+
+/** A grant covers no request of its own people, under any of the names that the policy gives them. */
+function judgeRequesters(
+  givers: readonly string[],
+  { requesters, recordedAt }: CallState['request'],
+  rights: RightsRecord,
+): Illegal | 'other-names' | undefined {
+  const own = givers.find((name) => requesters.includes(compared(name)));
+  if (own !== undefined) return illegal('four-eyes', `the grant is of ${own}, whose own request it covers`);
+  const pairs = givers.flatMap((name) => requesters.map((other) => areOne(name, other, recordedAt, rights)));
+  if (!pairs.includes('all')) return pairs.includes('some') ? 'other-names' : undefined;
+  return illegal('four-eyes', `the grant is of ${givers.join(' and ')}, whose own request it covers by the policy`);
 }
