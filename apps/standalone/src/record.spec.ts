@@ -27,6 +27,7 @@ const people = [
   entry('agent', 'agent', 'agent'),
   entry('alice', 'alice', 'approver'),
   entry('iris', 'iris', 'auditor'),
+  entry('kim', 'kim', 'admin'),
 ];
 const twin = entry('twin', 'alice', 'approver');
 const write = (...entries: object[]): void => {
@@ -109,6 +110,28 @@ it('names a twin that was added while the server was stopped, and its removal at
     [[idOf('twin')], []],
     [[], [idOf('twin')]],
   ]);
+});
+
+it('has an admin who asks people again or submits an output as a person, with their credential', async () => {
+  const calls = ['again', 'client'].map((toolCallId) => ({
+    ...{ toolCallId, toolName: 'pay', arguments: {}, needsApproval: false },
+    ...(toolCallId === 'client' && { clientExecuted: true }),
+  }));
+  const asked = (await (await send('agent', '/v1/tool-calls', { runId: 'run-2', calls })).json()) as {
+    readonly calls: readonly ToolCallView[];
+  };
+  const [again = '', client = ''] = asked.calls.map(({ callId }) => callId);
+  const statuses = [
+    await send('kim', `/v1/tool-calls/${again}/approvals`, {}),
+    await send('kim', `/v1/tool-calls/${client}/output`, { status: 'succeeded', output: 1 }),
+  ].map(({ ok }) => ok);
+  expect(statuses).toEqual([true, true]);
+  const types = ['ApprovalRequested', 'ExecutionSucceeded'];
+  const found = (await log()).filter(
+    ({ callId, type }) => [again, client].includes(callId ?? '') && types.includes(type),
+  );
+  const proof = { actor: { kind: 'person', id: 'kim' }, data: { credential: idOf('kim'), roles: ['admin'] } };
+  expect(found).toMatchObject(types.map((type) => ({ type, ...proof })));
 });
 
 it('says each start, what cannot be used, what the policy is, and who read the log', async () => {

@@ -68,7 +68,7 @@ export async function submitClientOutput(
   if (oversize !== undefined) return oversize;
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId, isRepeat: isSameOutcome(body, null) },
+    { tenant: actor.tenant, callId, commandId, by: actor, isRepeat: isSameOutcome(body, null) },
     toolCallRules.submitClientOutput,
     (call) => {
       const by = { submittedBy: actor.principal, reach: reachOf(actor) };

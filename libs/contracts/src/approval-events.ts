@@ -19,6 +19,8 @@ export const approvalRequestedSchema = z.strictObject({
   expiresAt: timeSchema.nullable(),
   /** When the reminders are due, where they count in business hours only; absent: `remindersMs` after the request. */
   remindAt: z.exactOptional(z.array(timeSchema)),
+  // Of a later question alone: a request is its agent's.
+  ...proofShape,
 });
 
 /**
@@ -31,6 +33,7 @@ export const approvalDescribedSchema = z.strictObject({
   description: z.string().nullable(),
   describedBy: z.string(),
   describedAt: timeSchema,
+  ...proofShape,
 });
 
 /** One person's recorded decision. An edit carries the full new arguments and their digest. */

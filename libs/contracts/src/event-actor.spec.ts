@@ -53,6 +53,21 @@ describe('the actor of an event', () => {
   });
 
   it.each([
+    ['ApprovalRequested', 'requestedBy'],
+    ['ApprovalDescribed', 'describedBy'],
+    ['ExecutionSucceeded', 'reportedBy'],
+    ['ExecutionFailed', 'reportedBy'],
+  ])('of %s is the admin, where an admin did it', (type, member) => {
+    const event = stored(`${type}.v2`);
+    const kindOf = (by: object) =>
+      actorOfEvent({ ...event, data: { ...event.data, ...by } as unknown as RecordedEvent['data'] }).kind;
+    const asClient = { executedBy: 'client', attempt: null };
+    expect(kindOf({ ...asClient, [member]: 'root', roles: ['admin'] })).toBe('person');
+    expect(kindOf({ ...asClient, [member]: 'me', roles: ['admin', 'agent'] })).toBe('agent');
+    expect(kindOf({ ...asClient, [member]: 'billing' })).toBe('agent');
+  });
+
+  it.each([
     ['an agent', { cancelledBy: 'billing', roles: ['agent'] }, 'agent'],
     ['an admin', { cancelledBy: 'root', roles: ['admin'] }, 'person'],
     ['an older version, which records no roles', { cancelledBy: 'billing' }, 'agent'],

@@ -65,12 +65,13 @@ const person = (id: string, onBehalfOf?: string): ActorRule => ({
   ...(onBehalfOf !== undefined && { onBehalfOf }),
 });
 const agent = (id: string): ActorRule => ({ kind: 'agent', id });
+const byAdminOrAgent = (id: string): readonly ActorRule[] => [{ ...person(id), when: isNoAgent }, agent(id)];
 const cancelled: readonly ActorRule[] = [
   { ...service, when: is('cancelledBy', 'countersign') },
-  { ...person('cancelledBy'), when: isNoAgent },
-  agent('cancelledBy'),
+  ...byAdminOrAgent('cancelledBy'),
 ];
 const reported: readonly ActorRule[] = [
+  { ...person('reportedBy'), when: isNoAgent },
   { ...agent('reportedBy'), when: is('executedBy', 'client') },
   { kind: 'resolver', id: 'reportedBy' },
 ];
@@ -83,8 +84,8 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   ToolCallBlocked: [service],
   ToolCallQueued: [service],
   ToolCallShadowJudged: [service],
-  ApprovalRequested: [agent('requestedBy')],
-  ApprovalDescribed: [agent('describedBy')],
+  ApprovalRequested: byAdminOrAgent('requestedBy'),
+  ApprovalDescribed: byAdminOrAgent('describedBy'),
   ApprovalResponded: [{ ...service, when: is('automatic', true) }, person('respondedBy', 'onBehalfOf')],
   ResponseWithdrawn: [person('withdrawnBy')],
   ValuesRevealed: [person('revealedBy')],

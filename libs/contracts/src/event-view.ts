@@ -79,6 +79,16 @@ function withoutCredentials({ type }: RecordedEvent, data: JsonObject): JsonObje
   return { ...others, added: nameless(added), changed: nameless(changed), removed: nameless(removed) };
 }
 
+/** Names alone decide in what a tool returned. The rest is of the event, such as the id of a credential. */
+function maskedResult(data: JsonObject): JsonObject {
+  const { output, error } = data;
+  return {
+    ...data,
+    ...(output !== undefined && { output: maskByName(output) }),
+    ...(error !== undefined && { error: maskByName(error) }),
+  };
+}
+
 /** Sensitive values masked, the salt left out (it would make them guessable). */
 function maskedData(event: RecordedEvent): JsonObject {
   switch (event.type) {
@@ -105,7 +115,7 @@ function maskedData(event: RecordedEvent): JsonObject {
     }
     case 'ExecutionSucceeded':
     case 'ExecutionFailed':
-      return maskByName(event.data as JsonObject);
+      return maskedResult(event.data as JsonObject);
     default:
       return event.data;
   }

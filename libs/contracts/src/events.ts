@@ -212,11 +212,15 @@ export type EventType = LedgerEvent['type'];
 
 /** The events that record how the person proved who they are. */
 export const provenTypes: ReadonlySet<EventType> = new Set<EventType>([
+  'ApprovalRequested',
+  'ApprovalDescribed',
   'ApprovalResponded',
   'ResponseWithdrawn',
   'ValuesRevealed',
   'ToolCallCancelled',
   'RunCancelled',
+  'ExecutionSucceeded',
+  'ExecutionFailed',
   'ExecutionReconciled',
   'GrantProposed',
   'GrantCreated',

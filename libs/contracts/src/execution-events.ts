@@ -37,6 +37,8 @@ const reported = {
   reportedAt: timeSchema,
   /** The report was late; absent when it was in time. */
   late: z.enum(['lease-over', 'outcome-unknown', 'execute-by-over']).meta({ id: 'Lateness' }).exactOptional(),
+  // Of a client's report alone: a worker is the one that claimed.
+  ...proofShape,
 };
 
 /** The tool ran, and this is its output. */

@@ -24,7 +24,7 @@ const listed = new Map(byType.map(([type, members]) => [namesIn(type)[0] ?? '', 
 const credential = 'credential roles vouchedBy';
 const terms =
   'grantId tenant toolName match runId agentId requestedBy labels risk maxUses approvalId createdBy groups via assurance createdAt expiresAt';
-const reported = 'attempt executedBy reportedBy reportedAt late';
+const reported = `attempt executedBy reportedBy reportedAt late ${credential}`;
 
 /** Members that a rule of the audit compares: with other members, other events, or the time of the record. */
 const judged: Readonly<Record<string, string>> = {
@@ -34,8 +34,8 @@ const judged: Readonly<Record<string, string>> = {
   ToolCallBlocked: 'verdict blockedAt',
   ToolCallQueued: 'verdict question queuedAt',
   ToolCallShadowJudged: '',
-  ApprovalRequested: 'approvalId round actionDigest verdict requirement requestedBy requestedAt expiresAt',
-  ApprovalDescribed: 'approvalId reason description describedBy describedAt',
+  ApprovalRequested: `approvalId round actionDigest verdict requirement requestedBy requestedAt expiresAt ${credential}`,
+  ApprovalDescribed: `approvalId reason description describedBy describedAt ${credential}`,
   ApprovalResponded: `approvalId decision proposal shown actionDigest reason respondedBy onBehalfOf groups via assurance automatic respondedAt resolution executeBy endedVotes endsRun signature ${credential}`,
   ResponseWithdrawn: `approvalId withdrawnBy castBy ends withdrawnAt ${credential}`,
   ValuesRevealed: `approvalId revealedBy via revealedAt ${credential}`,

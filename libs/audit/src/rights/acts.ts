@@ -13,7 +13,7 @@ export interface Act {
   readonly needs: readonly string[] | null;
   /** An agent may do it too, through a channel without credentials. */
   readonly isOfAgents: boolean;
-  /** An agent or a worker did it. Its events name no credential. */
+  /** An agent or a worker did it, and its event names no credential. */
   readonly isOfProgram: boolean;
   /** Absent: the event does not say. */
   readonly credential?: string;
@@ -102,7 +102,8 @@ export function actsOf(event: JudgedEvent, state: StreamState | undefined): read
   if (typeof by !== 'string' || isOfService(by, rule, members) || isMoreOf(by, rule, state)) return [];
   const at = rule.at === null ? null : timeOf(members[rule.at] as string, recordedAt);
   const isOfAgents = rule.needs?.includes('agent') === true;
-  const isOfProgram = rules[type] === undefined;
+  // What an admin may do too names a credential; an older version named none.
+  const isOfProgram = rules[type] === undefined && members['credential'] === undefined;
   const endedPeople = peopleEnded(members, state);
   const own = { ...(data as Partial<Act>), by, at, needs: rule.needs, isOfAgents, isOfProgram, endedPeople };
   return [own, ...votesOf(event, state)];

@@ -39,7 +39,7 @@ export async function requestApproval(
     return whenStopsKnown(ports, tenant, () => builtInBatch(ports, call, build, commandId));
   };
   const ask = async (): Promise<Result> => {
-    const target = { tenant, callId, commandId, isRepeat: isSameQuestion(body) };
+    const target = { tenant, callId, commandId, by: actor, isRepeat: isSameQuestion(body) };
     const outcome = await withToolCall(ports, target, toolCallRules.requestApproval, question);
     return outcome.status === 'refused' ? outcome : afterQuestion(ports, outcome);
   };
@@ -137,7 +137,7 @@ export async function describeApproval(
 ): Promise<Result> {
   const outcome = await withToolCall(
     ports,
-    { tenant: actor.tenant, callId, commandId, isRepeat: isSameQuestion(body) },
+    { tenant: actor.tenant, callId, commandId, by: actor, isRepeat: isSameQuestion(body) },
     toolCallRules.describeApproval,
     (_, at) => ({
       type: 'DescribeApproval',
