@@ -58,7 +58,9 @@ const common: EventWords = {
   PasskeyConfirmed: (read) => `${read('confirmedBy')} confirmed the passkey ${read('credentialId')}`,
   PasskeyRemoved: (read) => `${read('removedBy')} removed the passkey ${read('credentialId')}`,
   ProcessStarted: (read) => `${read('role')} ${read('version')} started`,
-  ConfigurationChanged: (read, data) => `the ${read('configures')} changed${changedCredentials(data)}`,
+  PolicyActivated: (read) => `${read('activatedBy')} put the policy ${read('policyVersion')} in force`,
+  ShadowPolicyActivated: (read) => `${read('activatedBy')} set the candidate policy ${read('policyVersion')}`,
+  ConfigurationChanged: (read, data) => `the operator changed the ${read('configures')}${changedParts(read, data)}`,
   ConfigurationRefused: (read) =>
     withWhy(`the ${read('configures')} cannot be used, and what was in force stays`, read('why')),
   KeysRotated: () => 'the root key was replaced',
@@ -78,7 +80,8 @@ const common: EventWords = {
   StopLifted: (read) => withWhy(`${read('liftedBy')} lifted a stop`, read('reason')),
   SignedIn: (read) => `${read('principal')} signed in with ${read('with')}`,
   SignInRefused: (read) => `${read('count')} sign-ins refused`,
-  AuditRead: (read) => `${read('principal')} read the log as auditor (${read('count')})`,
+  AuditRead: (read, data) =>
+    `${read('principal')} read the log as auditor (${read('count')}): ${namedIn(data, 'reads', (at) => readWords(read, at)).join('; ')}`,
   RunCancelled: (read, data) =>
     withWhy(`${read('cancelledBy')} cancelled the run (${openCallsWords(memberOf(data, 'callIds'))})`, read('reason')),
   ExecutionClaimed: (read) => `${read('resolverId')} runs it (attempt ${read('attempt')})`,
@@ -88,13 +91,48 @@ const common: EventWords = {
   ExecutionReconciled: (read) => withWhy(`${read('reconciledBy')} says: ${read('status')}`, read('note')),
 };
 
-/** The numbers of the credentials that are new, changed and gone. */
-function changedCredentials(data: unknown): string {
+const namedMax = 5;
+
+/** The first entries of a list in words, and how many more there are. */
+function namedIn(data: unknown, name: string, say: (at: string) => string): readonly string[] {
+  const list = memberOf(data, name);
+  if (!Array.isArray(list)) return [];
+  const named = list.slice(0, namedMax).map((_, at) => say(String(at)));
+  return list.length > namedMax ? [...named, `${String(list.length - namedMax)} more`] : named;
+}
+
+/** The credentials that are new, changed and gone; of another part of the configuration what there is now. */
+function changedParts(read: ReadMember, data: unknown): string {
   const lists = (['added', 'changed', 'removed'] as const).flatMap((name) => {
-    const list = memberOf(data, name);
-    return Array.isArray(list) && list.length > 0 ? [`${String(list.length)} ${name}`] : [];
+    const named = namedIn(data, name, (at) => credentialWords(read, memberOf(data, name), [name, at]));
+    return named.length === 0 ? [] : [`${name} ${named.join(', ')}`];
   });
-  return lists.length === 0 ? '' : `: credentials ${lists.join(', ')}`;
+  const parts = lists.length > 0 ? lists : namedIn(data, 'summary', (at) => read('summary', at));
+  const digest = lists.length > 0 ? '' : read('digest');
+  return withWhy(digest === '' ? '' : ` (${digest})`, parts.join('; '));
+}
+
+function credentialWords(read: ReadMember, list: unknown, path: readonly [string, string]): string {
+  const roles = namedIn(memberOf(list, path[1]), 'roles', (at) => read(...path, 'roles', at));
+  const rights = [roles.join(', '), read(...path, 'credential')].filter((part) => part !== '');
+  return `${read(...path, 'principal')} (${rights.join('; ')})`;
+}
+
+const readParts = [
+  ['callId', 'of'],
+  ['after', 'after'],
+  ['limit', 'up to'],
+  ['since', 'since'],
+  ['until', 'until'],
+] as const;
+
+/** What was read, and in which form. */
+function readWords(read: ReadMember, at: string): string {
+  const parts = readParts.flatMap(([name, word]) => {
+    const value = read('reads', at, name);
+    return value === '' ? [] : [`${word} ${value}`];
+  });
+  return [read('reads', at, 'what'), read('reads', at, 'values'), ...parts].join(' ');
 }
 
 /** The calls that were open and that its author may cancel. Each call records whether it was cancelled. */
