@@ -46,6 +46,11 @@ export function SearchForm({ query }: { query: string }): ReactNode {
             Clear
           </button>
         )}
+        {search.own !== undefined && search.actor !== undefined && (
+          <span className="cs-muted">
+            Only what {search.actor} did themselves is listed. Downloads have what others did for them too.
+          </span>
+        )}
         {search.only !== undefined && (
           <span className="cs-muted">
             Of this search only responses of the kind “{search.only}” are listed. Downloads have all of it.

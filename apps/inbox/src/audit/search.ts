@@ -1,3 +1,4 @@
+import { comparedIdentity } from '@countersign/contracts';
 import type { LogEventView } from '@countersign/contracts';
 import { isObject } from '@countersign/react/parts';
 
@@ -19,14 +20,25 @@ type SearchName = (typeof names)[number];
 export type Search = Readonly<Partial<Record<SearchName, string>>> & {
   /** Lists only these responses. The server has no such filter. */
   readonly only?: Only | undefined;
+  /** Lists only what the person did themselves, and not what others did for them. The server has no such filter. */
+  readonly own?: 'true' | undefined;
 };
 
 /** Responses with a decision, of people, by silence, of stand-ins, or faster than the arguments can be read. */
 const onlys = ['approve', 'edit', 'deny', 'answer', 'person', 'silence', 'stand-in', 'fast'] as const;
 export type Only = (typeof onlys)[number];
 
-/** Whether the page shows the event under the chosen filter. */
-export function isListed({ data }: LogEventView, only: Only | undefined): boolean {
+/** Whether the page shows the event under the chosen filters. */
+export function isListed({ data, actor }: LogEventView, { only, own, actor: person }: Search): boolean {
+  const isOwn = own === undefined || person === undefined || isBy(actor?.id ?? '', person);
+  return isOwn && isOfKind(data, only);
+}
+
+function isBy(id: string, person: string): boolean {
+  return comparedIdentity(id) === comparedIdentity(person.replaceAll('\\,', ','));
+}
+
+function isOfKind(data: LogEventView['data'], only: Only | undefined): boolean {
   if (only === undefined) return true;
   const { automatic, onBehalfOf, decision } = data ?? {};
   if (automatic === true) return only === 'silence';
@@ -43,7 +55,8 @@ export function searchOf(query: string): Search {
     return value === null || value === '' ? [] : [[name, value] as const];
   });
   const only = onlys.find((one) => one === given.get('only'));
-  return { ...Object.fromEntries(filters), ...(only !== undefined && { only }) };
+  const own = given.get('own') === 'true';
+  return { ...Object.fromEntries(filters), ...(only !== undefined && { only }), ...(own && { own: 'true' }) };
 }
 
 /** The query of an address with the search. */
@@ -54,7 +67,7 @@ export function queryOf(search: Search): string {
 }
 
 /** The query of the request to the server. The newest events come first, unless the search sets another order. */
-export function requestOf({ only: _listed, order = 'desc', ...search }: Search): URLSearchParams {
+export function requestOf({ only: _listed, own: _own, order = 'desc', ...search }: Search): URLSearchParams {
   return new URLSearchParams(queryOf({ ...search, order }));
 }
 
@@ -65,13 +78,21 @@ export function listed(name: string): string {
 
 /** The kinds of events that people look for. */
 export const kinds = [
-  ['Requests', 'ToolCallRequested,ToolCallAllowed,ToolCallBlocked,ToolCallQueued,ApprovalRequested,ApprovalDescribed'],
+  [
+    'Requests',
+    'ToolCallRequested,ToolCallAllowed,ToolCallBlocked,ToolCallQueued,ToolCallShadowJudged,ApprovalRequested,ApprovalDescribed',
+  ],
   ['Responses', 'ApprovalResponded,ResponseWithdrawn'],
   ['Expired, escalated, reminded', 'ApprovalExpired,ApprovalEscalated,ApproversReminded,ApprovalLapsed'],
   ['Cancelled', 'ToolCallCancelled,RunCancelled,BatchBroken'],
   [
     'Runs of tools',
-    'ExecutionClaimed,ExecutionSucceeded,ExecutionFailed,ExecutionLapsed,ExecutionOutcomeUnknown,ExecutionReconciled',
+    'BatchBegun,ToolCallCommitted,ExecutionClaimed,ExecutionClaimRenewed,ExecutionSucceeded,ExecutionFailed,ExecutionLapsed,ExecutionOutcomeUnknown,ExecutionReconciled',
+  ],
+  ['Stops', 'StopDeclared,StopLifted'],
+  [
+    'Messages to people',
+    'NotificationClaimed,NotificationDelivered,NotificationUpdated,NotificationFailed,ChannelActivated,ChannelSwitchedOff',
   ],
   ['Grants', 'GrantProposed,GrantCreated,GrantConfirmed,GrantUsed,GrantRevoked'],
   ['Hidden values shown, log read', 'ValuesRevealed,AuditRead'],

@@ -37,11 +37,11 @@ export function useLog(query: string, isClear: boolean): FoundEvents {
   useEffect(() => {
     if (!isLoading || next === undefined) return undefined;
     const abort = new AbortController();
-    const { only } = searchOf(query);
+    const search = searchOf(query);
     const read = async () => {
       const page = await readLogPage(next, abort.signal);
-      const listed = page.events.filter((event) => isListed(event, only));
-      return { page, found: only === 'fast' ? await fastApprovals(listed, abort.signal) : listed };
+      const listed = page.events.filter((event) => isListed(event, search));
+      return { page, found: search.only === 'fast' ? await fastApprovals(listed, abort.signal) : listed };
     };
     read().then(
       ({ page, found }) => {

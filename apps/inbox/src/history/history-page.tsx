@@ -99,8 +99,8 @@ function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
         <StateBadge state={state} />
       </td>
       <td>
-        {last === undefined ? (
-          <span className="cs-muted">no answer</span>
+        {last === undefined || state === 'cancelled' ? (
+          <span className="cs-muted">{state === 'cancelled' ? 'cancelled before a decision' : 'no answer'}</span>
         ) : (
           <>
             {responderWords(last)} <span className="cs-muted">via {channelWords(last.via)}</span>

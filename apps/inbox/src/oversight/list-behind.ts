@@ -29,6 +29,8 @@ export function listBehind(
   if (types === undefined || !isFound(by, key, figure)) return undefined;
   const query = new URLSearchParams({ types, since: from, until: to });
   if (typeof key === 'string') query.set(filters[by], key.replaceAll(',', '\\,'));
+  // A figure counts a vote for its author, and not for the person who is represented.
+  if (typeof key === 'string' && by === 'approver') query.set('own', 'true');
   if (only !== undefined) query.set('only', only);
   return hrefs.search(query.toString());
 }
