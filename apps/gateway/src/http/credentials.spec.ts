@@ -85,6 +85,10 @@ it('gives all responses of one click the same id', async () => {
   const [one, other] = await Promise.all(asked.map(({ callId }) => dataOf(callId, 'ApprovalResponded')));
   expect(one?.['bulkId']).toEqual(expect.any(String));
   expect(other?.['bulkId']).toBe(one?.['bulkId']);
+  const { callId, approvalId } = await api.pending();
+  const alone = { ...approve, approvalIds: [approvalId] };
+  expect((await api.send('POST', '/v1/approvals/responses', { as: 'ann', body: alone })).status).toBe(200);
+  expect(await dataOf(callId, 'ApprovalResponded')).not.toHaveProperty('bulkId');
 });
 
 it('records the credential of withdrawals, reveals, cancellations and grants', async () => {

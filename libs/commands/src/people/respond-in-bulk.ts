@@ -61,10 +61,9 @@ export async function respondInBulk(
       return { status: 'done', value, position: 0 };
     }
   }
+  const by = approvalIds.length > 1 ? { ...actor, bulkId: commandId } : actor;
   const outcomes = await sideBySide(approvalIds, atOnce, (id) =>
-    answer(ports, { ...actor, bulkId: commandId }, id, responseTo(body, id), commandId, (build) =>
-      inTurn(breathe, build),
-    ),
+    answer(ports, by, id, responseTo(body, id), commandId, (build) => inTurn(breathe, build)),
   );
   const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
