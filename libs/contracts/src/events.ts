@@ -212,16 +212,9 @@ export type EventType = LedgerEvent['type'];
 
 /** The events that record how the person proved who they are. */
 export const provenTypes: ReadonlySet<EventType> = new Set<EventType>([
-  'ApprovalRequested',
-  'ApprovalDescribed',
-  'ApprovalResponded',
-  'ResponseWithdrawn',
-  'ValuesRevealed',
-  'ToolCallCancelled',
-  'RunCancelled',
-  'ExecutionSucceeded',
-  'ExecutionFailed',
-  'ExecutionReconciled',
+  ...(['ApprovalRequested', 'ApprovalDescribed', 'ApprovalResponded', 'ResponseWithdrawn', 'ValuesRevealed'] as const),
+  ...(['ToolCallCancelled', 'RunCancelled'] as const),
+  ...(['ExecutionSucceeded', 'ExecutionFailed', 'ExecutionReconciled'] as const),
   'GrantProposed',
   'GrantCreated',
   'GrantConfirmed',

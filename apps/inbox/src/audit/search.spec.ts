@@ -1,3 +1,4 @@
+import { describe, expect, it } from '@jest/globals';
 import { eventTypes } from '@countersign/contracts';
 import type { LogEventView } from '@countersign/contracts';
 import { isListed, kinds, requestOf, searchOf } from './search.js';
