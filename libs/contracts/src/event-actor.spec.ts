@@ -59,8 +59,7 @@ describe('the actor of an event', () => {
     ['ExecutionFailed', 'reportedBy'],
   ])('of %s is the admin, where an admin did it', (type, member) => {
     const event = stored(`${type}.v2`);
-    const kindOf = (by: object) =>
-      actorOfEvent({ ...event, data: { ...event.data, ...by } as unknown as RecordedEvent['data'] }).kind;
+    const kindOf = (by: object) => actorOfEvent({ ...event, data: { ...event.data, ...by } }).kind;
     const asClient = { executedBy: 'client', attempt: null };
     expect(kindOf({ ...asClient, [member]: 'root', roles: ['admin'] })).toBe('person');
     expect(kindOf({ ...asClient, [member]: 'me', roles: ['admin', 'agent'] })).toBe('agent');

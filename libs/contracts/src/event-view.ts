@@ -115,7 +115,7 @@ function maskedData(event: RecordedEvent): JsonObject {
     }
     case 'ExecutionSucceeded':
     case 'ExecutionFailed':
-      return maskedResult(event.data as JsonObject);
+      return maskedResult(event.data);
     default:
       return event.data;
   }

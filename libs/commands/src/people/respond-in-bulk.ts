@@ -61,12 +61,18 @@ export async function respondInBulk(
       return { status: 'done', value, position: 0 };
     }
   }
-  const by = approvalIds.length > 1 ? { ...actor, bulkId: commandId } : actor;
   const outcomes = await sideBySide(approvalIds, atOnce, (id) =>
-    answer(ports, by, id, responseTo(body, id), commandId, (build) => inTurn(breathe, build)),
+    answer(ports, byClick(actor, approvalIds, commandId), id, responseTo(body, id), commandId, (build) =>
+      inTurn(breathe, build),
+    ),
   );
   const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
+}
+
+/** The person, with the id of a click that was about several approvals. */
+function byClick(actor: Actor, { length }: readonly string[], commandId: string): Actor {
+  return length > 1 ? { ...actor, bulkId: commandId } : actor;
 }
 
 /** The response to one of the approvals. It is bound to the proposal that the person saw, if they named it. */
