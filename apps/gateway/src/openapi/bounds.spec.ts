@@ -47,7 +47,7 @@ interface Problem {
 }
 
 /** A parent is a call that was recorded before, an expression has a grammar, a digest belongs to a named approval: no limit says so. */
-const otherRules = /is not a recorded tool call|the expression cannot be used|so this digest would bind nothing/;
+const otherRules = /is not a recorded tool call|the expression cannot be used|so this would bind nothing/;
 
 const send = (method: string, url: string, body: unknown) =>
   api.send<Problem>(

@@ -1,4 +1,3 @@
-import { comparedIdentity } from '@countersign/contracts';
 import type { LogEventView } from '@countersign/contracts';
 import { isObject } from '@countersign/react/parts';
 
@@ -35,7 +34,12 @@ export function isListed({ data, actor }: LogEventView, { only, own, actor: pers
 }
 
 function isBy(id: string, person: string): boolean {
-  return comparedIdentity(id) === comparedIdentity(person.replaceAll('\\,', ','));
+  return folded(id) === folded(person.replaceAll('\\,', ','));
+}
+
+/** The server compares names by their case folding. */
+function folded(name: string): string {
+  return name.normalize('NFKC').toUpperCase().toLowerCase().trim();
 }
 
 function isOfKind(data: LogEventView['data'], only: Only | undefined): boolean {
