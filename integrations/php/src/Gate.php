@@ -74,9 +74,15 @@ final class Gate
         [$asked, $refused] = [[], []];
         $calls = array_values($calls);
         $order = array_map(self::idOf(...), $calls, array_keys($calls));
+        $uses = array_count_values($order);
         foreach ($calls as $index => $call) {
             [$id, $name] = [$order[$index], $call['toolName'] ?? null];
             $tool = is_string($name) ? $this->tools[$name] ?? null : null;
+            if ($uses[$id] > 1) {
+                // One result has room for one call only: a model that reads of the refused one would call the other one again.
+                $refused[$id] = Result::refused($id, is_string($name) ? $name : '', 'toolCallId: two calls of the step have it');
+                continue;
+            }
             if ($tool === null || $id !== ($call['toolCallId'] ?? null)) {
                 $refused[$id] = Result::refused($id, is_string($name) ? $name : '', self::whyOdd($call));
                 continue;
@@ -152,8 +158,11 @@ final class Gate
             if ($tool !== null && !($call['needsApproval'] ?? false)) {
                 $context = new ApprovalContext($step->runId, $call['toolCallId'], $state, $messages);
                 try {
-                    $own = $tool->call($call['arguments'] ?? null, $context);
-                    $call += array_intersect_key($own, ['needsApproval' => true, 'reason' => true]);
+                    // Attack: a state without arguments, of which a condition says nothing.
+                    $own = isset($call['arguments']) ? $tool->call($call['arguments'], $context) : ['needsApproval' => true];
+                    if ($own['needsApproval'] ?? false) {
+                        $call = [...$call, ...array_intersect_key($own, ['needsApproval' => true, 'reason' => true])];
+                    }
                 } catch (InvalidArgumentException) {
                     // Arguments that this tool cannot get fail when it is run.
                 }

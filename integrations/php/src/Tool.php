@@ -23,6 +23,7 @@ final class Tool
      * @param array<string, mixed>|object|null $schema JSON Schema of the arguments
      * @param ?callable(array<string, mixed>): string $approvalPrompt says to people what this call does. One that fails says nothing
      * @param array<string, mixed> $more members of each call, in the words of `POST /v1/tool-calls`: `reason`, `expiresInMs`, `labels` …
+     * @throws InvalidArgumentException for a tool of which no call could be made
      */
     public function __construct(
         public readonly string $name,
@@ -37,6 +38,11 @@ final class Tool
         $this->execute = $execute === null ? null : $execute(...);
         $this->needsApproval = is_bool($needsApproval) ? $needsApproval : $needsApproval(...);
         $this->approvalPrompt = $approvalPrompt === null ? null : $approvalPrompt(...);
+        if (array_key_exists('needsApproval', $more)) {
+            throw new InvalidArgumentException("The tool $name: needsApproval is a parameter of its own, and no member of \$more.");
+        }
+        // Attack: what no call can have keeps the condition from being asked, where only a recorded call is judged.
+        Call::normal([...$more, 'toolSchema' => $schema, 'arguments' => '{}']);
     }
 
     /**

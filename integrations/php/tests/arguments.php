@@ -77,6 +77,31 @@ test('a name that PHP would hand over by its place is refused, and so are argume
     same(['/tmp/a', '/tmp/b'], $source->ran);
 });
 
+test('a tool of which no call could be made is refused at once', function () {
+    throws(InvalidArgumentException::class, '/metadata/', fn () => new Tool('odd', fn () => 1, more: ['metadata' => ['a', 'b']]));
+    throws(InvalidArgumentException::class, '/needsApproval/', fn () => new Tool('odd', fn () => 1, more: ['needsApproval' => false]));
+});
+
+test('of two calls with one id neither runs, and the model reads why', function () use ($client, $run) {
+    $ran = [];
+    $gate = new Gate($client, 'php-agent', [new Tool('pay', function (array $args) use (&$ran) {
+        $ran[] = $args;
+    })]);
+    $calls = [['toolCallId' => '7', 'toolName' => 'pay', 'arguments' => '[1]'], ['toolCallId' => '7', 'toolName' => 'pay', 'arguments' => ['n' => 9]]];
+    $step = $gate->step($run(), [...$calls, ['toolCallId' => '8', 'toolName' => 'pay', 'arguments' => ['n' => 1]]]);
+    same(1, preg_match('/two calls of the step have it/', $step->results()['7']->text));
+    same([['n' => 1]], $ran);
+});
+
+test('a stored state that says of a call that nobody is asked, or that lacks its arguments, is judged', function () use ($client, $run) {
+    $gateOf = fn (bool $isAsked) => new Gate($client, 'php-agent', [new Tool('pay', fn () => 'paid', needsApproval: $isAsked)]);
+    foreach ([fn (array $call) => ['needsApproval' => false] + $call, fn (array $call) => array_diff_key($call, ['arguments' => 1])] as $change) {
+        $state = $gateOf(false)->request($run(), [['toolCallId' => 'c1', 'toolName' => 'pay', 'arguments' => ['n' => 1]]])->toArray();
+        $state['asked'] = array_map(fn (string $call) => json_encode($change(json_decode($call, true))), $state['asked']);
+        same(1, count($gateOf(true)->resume($state)->pendingApprovals()));
+    }
+});
+
 test('a request does not wait for another process that runs a call', function () use ($client, $run) {
     $gate = new Gate($client, 'php-agent', [new Tool('slow', fn () => 'done')], leaseMs: 1000);
     $calls = [['toolCallId' => 'c1', 'toolName' => 'slow', 'arguments' => []]];
