@@ -51,8 +51,9 @@ interface Digested {
   readonly proposal: Pick<ApprovalView['proposal'], 'digest'>;
 }
 
-/** The members of an approval that its question is made of. */
-export type Questioned = Pick<ApprovalView, 'arguments' | 'description' | 'instructions' | 'responses' | 'toolName'> &
+/** The members of an approval that its question is made of. Without `responses`, an edit that has ended is not told from another one. */
+export type Questioned = Pick<ApprovalView, 'arguments' | 'description' | 'instructions' | 'toolName'> &
+  Partial<Pick<ApprovalView, 'responses'>> &
   Pick<Bound, 'proposal'>;
 
 /**
@@ -86,7 +87,11 @@ export function toldLines(
 }
 
 /** Attack: an edit to other arguments stands behind the question that the agent wrote about its own. */
-function changedLines({ arguments: args, proposal, responses }: Parameters<typeof toldLines>[0]): readonly string[] {
+function changedLines({
+  arguments: args,
+  proposal,
+  responses = [],
+}: Parameters<typeof toldLines>[0]): readonly string[] {
   const { kind, number, output, proposedBy } = proposal;
   const person = JSON.stringify(proposedBy);
   if (kind === 'answer') return [`It would not run: ${person} answers in its place: ${JSON.stringify(output)}`];
