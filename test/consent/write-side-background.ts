@@ -170,6 +170,7 @@ export async function cancelRunOf(world: World, by: Actor, runId: string): Promi
   const { requesters } = await openCalls.of('default', runId);
   if (requesters.length === 0) return refused('not-found', 'no such run');
   const cancelled = await cancelRun(cancelPorts(world, openCalls), by, { runId, reason: 'no' }, world.nextId());
+  if (!('calls' in cancelled)) return cancelled;
   const [left] = notCancelledOf(cancelled);
   return left === undefined ? null : { status: 'refused', refusal: left.refusal };
 }

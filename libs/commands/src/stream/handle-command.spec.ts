@@ -61,7 +61,8 @@ function bench(log: SimulatedLog = createSimulatedLog(), cacheSize = 10): Bench 
 }
 
 let commands = 0;
-const meta = (commandId = `command-${(commands += 1)}`): CommandMeta => ({
+type Meta = Omit<CommandMeta, 'isRepeat'>;
+const meta = (commandId = `command-${(commands += 1)}`): Meta => ({
   commandId,
   tenant: 'default',
   callId: 'tc_1',
@@ -78,7 +79,7 @@ const addAlways =
     counter.decide({ by: 1, reason }, counter.initialState());
 
 describe('a command that is write only', () => {
-  const blind = (commandId?: string): CommandMeta => ({ ...meta(commandId), writeOnly: true });
+  const blind = (commandId?: string): Meta => ({ ...meta(commandId), writeOnly: true });
 
   it('is recorded without a read', async () => {
     const { handler, store, reads } = bench();
