@@ -71,7 +71,8 @@ final class Call
                 default => json_decode(Json::encode($value), false, 1024, JSON_THROW_ON_ERROR),
             };
         } catch (JsonException $error) {
-            throw new InvalidArgumentException("$name: the text is no JSON.", 0, $error);
+            $why = $error->getCode() === JSON_ERROR_INVALID_PROPERTY_NAME ? Json::HIDDEN_NAME : 'the text is no JSON.';
+            throw new InvalidArgumentException("$name: $why", 0, $error);
         }
         return is_object($object) ? $object : throw new InvalidArgumentException("$name: it must be a JSON object: an array with names.");
     }

@@ -19,6 +19,9 @@ final class Json
     /** Doubles tell all integers up to it apart. */
     public const INTEGER_MAX = 2 ** 53 - 1;
 
+    /** @internal Code that reads objects of PHP, `json_encode` included, would go on without such a member. */
+    public const HIDDEN_NAME = 'The name of a member begins with U+0000, and PHP cannot hand it on.';
+
     private const DEPTH_MAX = 1024;
 
     /**
@@ -40,8 +43,39 @@ final class Json
      */
     public static function answer(string $text): mixed
     {
-        $value = json_decode($text, false, self::DEPTH_MAX, JSON_THROW_ON_ERROR);
+        try {
+            $value = json_decode($text, false, self::DEPTH_MAX, JSON_THROW_ON_ERROR);
+        } catch (JsonException $error) {
+            // PHP refuses a member name that begins with U+0000, and another agent may have recorded one.
+            $value = $error->getCode() === JSON_ERROR_INVALID_PROPERTY_NAME ? self::withAnyNames($text) : throw $error;
+        }
         return preg_match('/\d{16}/', $text) === 1 ? self::rounded($value) : $value;
+    }
+
+    /** Reads each name behind a letter, and takes the letter away again. */
+    private static function withAnyNames(string $text): mixed
+    {
+        $marked = preg_replace_callback(
+            '/"(?:[^"\\\\]++|\\\\.)*+"(\s*+:)?/',
+            fn (array $found) => isset($found[1]) ? '"n' . substr($found[0], 1) : $found[0],
+            $text,
+        );
+        return self::unmarked(json_decode((string) $marked, false, self::DEPTH_MAX, JSON_THROW_ON_ERROR));
+    }
+
+    private static function unmarked(mixed $value): mixed
+    {
+        if (is_array($value)) {
+            return array_map(self::unmarked(...), $value);
+        }
+        if (!$value instanceof stdClass) {
+            return $value;
+        }
+        $members = [];
+        foreach (get_object_vars($value) as $name => $one) {
+            $members[substr($name, 1)] = self::unmarked($one);
+        }
+        return (object) $members;
     }
 
     /**
@@ -58,11 +92,22 @@ final class Json
     /**
      * Returns the form of RFC 8785.
      *
-     * @throws InvalidArgumentException like `encode`, and for integers beyond 2^53, which have no such form
+     * @throws InvalidArgumentException like `encode`, for integers beyond 2^53, which have no such form, and for names that begin with U+0000
      */
     public static function canonical(mixed $value): string
     {
         return self::write($value, true, 0);
+    }
+
+    /** @internal Whether code in PHP gets all of a value that was read. */
+    public static function isWhole(mixed $value): bool
+    {
+        try {
+            self::canonical($value);
+            return true;
+        } catch (InvalidArgumentException) {
+            return false;
+        }
     }
 
     /** Returns `sha256:` and the hex SHA-256 over the RFC 8785 form. */
@@ -83,18 +128,14 @@ final class Json
         if (!$value instanceof stdClass) {
             return $value;
         }
-        $rounded = new stdClass();
-        foreach (get_object_vars($value) as $name => $one) {
-            $rounded->{$name} = self::rounded($one);
-        }
-        return $rounded;
+        return (object) array_map(self::rounded(...), (array) $value);
     }
 
     /** Returns objects as arrays, for code that wants arrays. `{}` becomes `[]`: never send the result back. */
     public static function toArray(mixed $value): mixed
     {
         return match (true) {
-            $value instanceof stdClass => array_map(self::toArray(...), get_object_vars($value)),
+            $value instanceof stdClass => array_map(self::toArray(...), (array) $value),
             is_array($value) => array_map(self::toArray(...), $value),
             default => $value,
         };
@@ -116,6 +157,8 @@ final class Json
             $value instanceof JsonSerializable => self::write($value->jsonSerialize(), $isCanonical, $depth + 1),
             $value instanceof BackedEnum => self::write($value->value, $isCanonical, $depth + 1),
             $value instanceof DateTimeInterface => self::string($value->format('Y-m-d\TH:i:s.vP')),
+            // `get_object_vars` has no member whose name begins with U+0000.
+            $value instanceof stdClass => self::members((array) $value, $isCanonical, $depth + 1),
             is_object($value) && !$value instanceof \Closure => self::members(get_object_vars($value), $isCanonical, $depth + 1),
             default => throw new InvalidArgumentException('JSON has no ' . get_debug_type($value) . '.'),
         };
@@ -158,8 +201,8 @@ final class Json
         }
         $texts = [];
         foreach ($names as $name) {
-            if (str_starts_with($name, "\0")) {
-                throw new InvalidArgumentException('The name of a member begins with U+0000. PHP cannot read it back.');
+            if ($isCanonical && str_starts_with($name, "\0")) {
+                throw new InvalidArgumentException(self::HIDDEN_NAME);
             }
             $texts[] = self::string($name) . ':' . self::write($values[$name], $isCanonical, $depth);
         }

@@ -57,10 +57,16 @@ final class Step
         return array_values(array_map(fn (object $call) => ApprovalRequest::fromApproval($call->approval), $pending));
     }
 
-    /** Calls that the user's client may execute now: `callId`, `toolCallId`, `toolName`, `arguments`. @return list<object> */
+    /**
+     * Calls that the user's client may execute now: `callId`, `toolCallId`, `toolName`, `arguments`. Not one whose edited arguments have a
+     * name that begins with U+0000: `json_encode` would leave it out. Cancel such a call.
+     *
+     * @return list<object>
+     */
     public function clientCalls(): array
     {
-        $mayRun = fn (object $call) => ($call->clientExecuted ?? false) && in_array($call->state, ['allowed', 'approved'], true);
+        $mayRun = fn (object $call) => ($call->clientExecuted ?? false) && in_array($call->state, ['allowed', 'approved'], true)
+            && Json::isWhole($call->arguments);
         return array_values(array_filter($this->recorded, $mayRun));
     }
 

@@ -40,10 +40,24 @@ test('a list is refused as arguments, and so is a text that is no JSON', functio
 });
 
 test('a value without a JSON form is refused', function () {
-    foreach ([NAN, INF, "\xff", fn () => 1, ["\0a" => 1]] as $value) {
+    foreach ([NAN, INF, "\xff", fn () => 1] as $value) {
         throws(InvalidArgumentException::class, '/./', fn () => Json::encode($value));
     }
+    throws(InvalidArgumentException::class, '/U\+0000/', fn () => Json::canonical(["\0a" => 1]));
+    foreach ([["\0a" => 1], '{"\u0000a":1}'] as $arguments) {
+        throws(InvalidArgumentException::class, '/^arguments: .*U\+0000/', fn () => Call::normal(['arguments' => $arguments]));
+    }
     throws(InvalidArgumentException::class, '/beyond 2\^53/', fn () => Json::canonical(2 ** 53));
+});
+
+test('an answer is read with every name, also one that begins with U+0000', function () {
+    $text = '{"\u0000x":{"a":{},"10":[{"\u0000":"y: \"z\":"}],"":"\\\\"},"s" : "\u0000x", "n":true}';
+    $value = Json::answer($text);
+    same(str_replace(['" : ', ', '], ['":', ','], $text), Json::encode($value));
+    same("\0x", array_key_first(Json::toArray($value)));
+    same([false, true], [Json::isWhole($value), Json::isWhole(Json::answer('{"s":[{}]}'))]);
+    same('{"\u0000":1.2345678901234567e+19}', Json::encode(Json::answer('{"\u0000":12345678901234567890}')));
+    throws(JsonException::class, '/./', fn () => Json::answer('{"\u0000x":1'));
 });
 
 test('a claim of anything but what was asked and approved does not run', function () {

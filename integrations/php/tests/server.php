@@ -21,6 +21,26 @@ $delete = fn (mixed $needsApproval = true, array $schema = ['type' => 'object'])
 $gateOf = fn (Tool ...$tools) => new Gate($client, 'php-agent', $tools);
 $call = fn (string $path, string $id = 'c1') => ['toolCallId' => $id, 'toolName' => 'delete_file', 'arguments' => ['path' => $path]];
 
+test('a call of another program with a name that begins with U+0000 stops nobody, and is run by no tool', function () use ($url, $agentToken, $client, $gateOf, $run, $kim) {
+    // It is the oldest call of the agent: each gate and each list of this file meets it.
+    $runId = $run();
+    $poison = fn (string $id, string $asks) => "{\"toolCallId\":\"$id\",\"toolName\":\"poison\",\"arguments\":{\"a\":1,\"\\u0000x\":2}$asks}";
+    $body = "{\"runId\":\"$runId\",\"calls\":[{$poison('c1', ',"needsApproval":true')},{$poison('c2', '')}]}";
+    $headers = ['authorization' => "Bearer $agentToken", 'content-type' => 'application/json'];
+    same(201, (new CurlTransport())->send('POST', "$url/v1/tool-calls", $headers, $body)->status);
+    [$request] = array_values(array_filter([...$kim->approvals()], fn (ApprovalRequest $one) => $one->runId === $runId));
+    same(true, str_starts_with($request->text(), 'poison {"a":1,"\u0000x":2}'));
+    same('approved', $kim->respond(ApprovalResponse::to($request, true))->state);
+    $ran = 0;
+    $tool = new Tool('poison', function () use (&$ran): void { $ran++; });
+    same(2, (new Worker($client, [$tool]))->work());
+    [$first, $second] = $client->callsOfRun($runId);
+    same([['failed', 'failed'], 0], [[$first->state, $second->state], $ran]);
+    same(1, preg_match('/U\+0000/', $first->error->message));
+    $own = $gateOf($tool)->step($run(), [['toolCallId' => 'c1', 'toolName' => 'poison', 'arguments' => '{"\u0000x":1}']])->results()['c1'];
+    same(1, preg_match('/did not run: arguments: .*U\+0000/', $own->text));
+});
+
 test('a call waits for a person in one process, and runs once in another', function () use ($gateOf, $delete, $call, $run, $kim, &$ran) {
     $runId = $run();
     $step = $gateOf($delete())->step($runId, [$call('/etc/hosts')]);
