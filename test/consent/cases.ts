@@ -67,6 +67,10 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   'the proposal of a person who withdrew': [
     ...[request(150), edit('amy', 300), withdraw('amy'), approve('ben'), approve('cleo'), claim()],
   ],
+  'the proposal of a person who voted again, after their token was replaced, and withdrew': [
+    ...([request(150), edit('amy', 300), { type: 'renew', person: 'amy' }, approve('amy'), withdraw('amy')] as const),
+    ...[approve('ben'), approve('cleo'), claim()],
+  ],
   'the vote of a person who was removed': [
     ...([request(150), approve('amy'), { type: 'remove', person: 'amy' }, approve('ben'), claim()] as const),
   ],
@@ -142,6 +146,10 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   ],
   'a person confirms the grant that they gave': [
     ...([grantOf('dan'), { type: 'confirm', grant: 0, by: 'dan' }, request(1_500), claim()] as const),
+  ],
+  'a grant was confirmed by a person whom no rule of high risk asks any more': [
+    ...([grantOf('dan'), { type: 'policy', policy: policies[1] }, { type: 'confirm', grant: 0, by: 'fay' }] as const),
+    ...([{ type: 'policy', policy: policies[0] }, request(9_000), claim()] as const),
   ],
   'a grant is used twice, and after it was revoked': [
     ...([grantOf('amy', { maxUses: 1 }), request(5), request(50, null, 2), grantOf('ben')] as const),

@@ -159,7 +159,8 @@ export class Grants {
       (person) =>
         !this.#seats.isRemoved(person) &&
         !this.#seats.isOwn(call, person) &&
-        (person !== by || this.#seats.isEnough(rule, person)),
+        // A call of high risk needs two people, each of whom could approve it.
+        ((person !== by && riskOf(rule) < high) || this.#seats.isEnough(rule, person)),
     );
   }
 

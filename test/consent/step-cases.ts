@@ -100,6 +100,10 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
     ...[grantOf('dan'), { type: 'confirm', grant: 0, by: 'cleo' } as const, request(9_000), oneByOne],
     ...[wanted(request(9_000)), claim()],
   ],
+  'an edit that changes nothing, once no rule asks about what the agent wants asked about': [
+    ...[{ type: 'policy', policy: policies[1] } as const, wanted(request(5)), wholeSteps, edit('amy', 5)],
+    ...[approve('ben'), claim(), approve('cleo'), claim()],
+  ],
   'an agent wants people asked about a call that waits for its turn': [
     ...[oneByOne, step(150, 5), wanted({ ...request(5, null, 2), inTurn: true }), denyBy('amy')],
     ...[claim('k1', 2), approve('eve', null, 2), claim('k1', 2)],

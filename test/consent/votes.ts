@@ -1,6 +1,7 @@
 import { cancellableIn, isSame, isWaiting, must, takeOver } from './book.ts';
 import type { Book, Call, Proposal, Round, States, Vote } from './book.ts';
 import type { Grants } from './grants.ts';
+import { anyApprover } from './joint.ts';
 import type { Seats } from './seats.ts';
 import type { Answer, ApproveAll, Command, Decision, Respond, Rule } from './words.ts';
 import { runOf } from './world.ts';
@@ -171,7 +172,7 @@ export class Votes {
 
   #recorded(vote: Vote, { call, round, current }: Asked, decision: Decision): void {
     const others = current.votes.filter((one) => !this.#seats.isOfSame(one, vote));
-    const next = this.#proposed(round, current, decision);
+    const next = this.#proposed({ call, round, current }, decision);
     // An edit that changes nothing is a vote for what is asked.
     const isNew = next !== null && !(isSame(next.content, current.content) && isSame(next.rules, current.rules));
     // Law 12: otherwise a hidden value that is written again could be told from a guess.
@@ -189,7 +190,7 @@ export class Votes {
   }
 
   /** What an edit or an answer proposes: the rule of the request holds, and that of the edited amount. */
-  #proposed(round: Round, current: Proposal, decision: Decision): Pick<Proposal, 'content' | 'rules'> | null {
+  #proposed({ call, round, current }: Asked, decision: Decision): Pick<Proposal, 'content' | 'rules'> | null {
     const first = round.proposals[0]?.rules[0];
     must(first !== undefined, 1, 'a round has a rule');
     switch (decision.type) {
@@ -203,8 +204,9 @@ export class Votes {
             ? content.secret
             : (round.proposals[0] as { content: { secret: string | null } }).content.secret;
         const secret = decision.secret === 'kept' ? kept : decision.secret;
-        const isAdded = rule.outcome === undefined && rule.id !== first.id;
-        return { content: { kind: 'run', amount, secret }, rules: isAdded ? [first, rule] : [first] };
+        const asks = rule.outcome === undefined ? rule : anyApprover;
+        const isAdded = (rule.outcome === undefined || call.wants) && asks.id !== first.id;
+        return { content: { kind: 'run', amount, secret }, rules: isAdded ? [first, asks] : [first] };
       }
       case 'answer':
         return { content: { kind: 'answer', text: decision.text, secret: decision.secret }, rules: [first] };

@@ -365,6 +365,16 @@ describe('a person', () => {
     given(after).when(respond('carol')).thenAccepted({ resolution: 'approved' });
   });
 
+  it('who voted again for their own proposal ends it when they withdraw', () => {
+    const editor = editBy('alice', edit('b'));
+    given(history(request(twoOf), editor, respond('alice', { voters: [now('alice', null)] })))
+      .when(withdraw('alice'))
+      .thenAccepted({ ends: 'proposal' });
+    given(history(request({ stages: [stage({ approve: 3 })] }), editor, respond('bob')))
+      .when(withdraw('bob'))
+      .thenAccepted({ ends: 'vote' });
+  });
+
   it('who is still an approver counts', () => {
     given(history(request(byOps), respond('alice')))
       .when(respond('bob', { voters: [now('alice', ['ops'])] }))

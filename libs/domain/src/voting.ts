@@ -174,8 +174,17 @@ export function isBacked(approval: Approval): boolean {
   return approval.votes.some((vote) => isCounted(vote) && agrees(vote) && vote.proposal === number);
 }
 
-/** Returns whether this vote proposed what is asked now. */
+/**
+ * Returns whether this vote is of the person who proposed what is asked now. Their first one, which proposed it, no longer counts
+ * where they voted again.
+ */
 export function isOfProposer(approval: Approval, vote: Vote): boolean {
   const { number, proposedBy, proposedAt } = currentProposal(approval);
-  return number > 1 && vote.proposal === number && vote.respondedBy === proposedBy && vote.respondedAt === proposedAt;
+  const hasProposed = (one: Vote): boolean =>
+    one.proposal === number && one.respondedBy === proposedBy && one.respondedAt === proposedAt;
+  return (
+    number > 1 &&
+    vote.proposal === number &&
+    approval.votes.some((one) => hasProposed(one) && isSamePersonInLog(one, vote))
+  );
 }

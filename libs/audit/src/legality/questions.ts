@@ -106,15 +106,18 @@ export function withdraw(event: JudgedEvent, call: CallState, approval: Approval
     return illegal('withdrawal', `a front end ends the vote of ${castBy} in the name of ${withdrawnBy}`);
   const left = { ...approval, votes: approval.votes.filter((one) => one !== vote) };
   if (isOfVersion1(event)) return afterWithdrawal1(left, withdrawnAt);
-  const ended = hasProposed(vote, approval) ? 'proposal' : 'vote';
+  const ended = endedBy(vote, approval) ?? ends;
   if (ends !== ended) return illegal('withdrawal', `it ends the ${ends}, and ends the ${ended} by the rules`);
   return ended === 'proposal' ? backToRequest(left, call.request.shown.asked, withdrawnAt) : left;
 }
 
-/** Returns whether this vote proposed what is asked now. */
-function hasProposed(vote: CountedVote, { number, proposal }: ApprovalState): boolean {
-  const isOfProposer = vote.by === proposal.proposedBy && vote.at === proposal.proposedAt;
-  return number > 1 && vote.proposal === number && isOfProposer;
+/**
+ * What ends with this vote. Undefined: its person proposed what is asked, and voted again, where older versions ended the vote
+ * alone.
+ */
+function endedBy(vote: CountedVote, { number, proposal }: ApprovalState): 'proposal' | 'vote' | undefined {
+  if (number === 1 || vote.proposal !== number || vote.by !== proposal.proposedBy) return 'vote';
+  return vote.at === proposal.proposedAt ? 'proposal' : undefined;
 }
 
 function afterWithdrawal1(approval: ApprovalState, at: string): ApprovalState {
