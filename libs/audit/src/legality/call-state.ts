@@ -166,6 +166,8 @@ export interface CallState {
   readonly lateMs?: number;
   /** How many backups had been restored when it was permitted, or got its place, last. Absent: none. */
   readonly restores?: number;
+  /** How many starts of a standalone server were recorded before its latest question. Absent: none. */
+  readonly starts?: number;
   /** The nonces of the signatures of all responses, withdrawn ones too. */
   readonly nonces: readonly string[];
 }

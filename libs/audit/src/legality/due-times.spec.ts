@@ -118,6 +118,21 @@ describe('silence approves', () => {
     expect(findingOf(withStart('projector', 5))).toEqual([]);
   });
 
+  it('is listed where a start that says it was before the question was recorded after it', () => {
+    const backdated = withStart('standalone', -5);
+    expect(findingOf(backdated)).toEqual([]);
+    expect(wordsOf(backdated)).toContain('late-start');
+    const [first, ...more] = [...backdated.events.slice(0, -2), backdated.events.at(-1)!];
+    expect(wordsOf(story([first!, backdated.events.at(-2)!, ...more]))).not.toContain('late-start');
+    expect(wordsOf(withStart('projector', -5))).not.toContain('late-start');
+  });
+
+  it('is listed where it was recorded long after its deadline, and says that it was not', () => {
+    const recorded = (ms: number) => wordsOf(recordedAt(new Date(Date.parse(minute(12)) + ms).toISOString(), silence));
+    expect(recorded(12_000)).not.toContain('late-silence');
+    expect(recorded(12_001)).toContain('late-silence');
+  });
+
   it('until ten seconds after its deadline', () => {
     const respondedAt = (ms: number): Story => {
       const at = new Date(Date.parse(minute(12)) + ms).toISOString();

@@ -62,6 +62,8 @@ export type Unproven =
   | 'outer-call'
   | 'silence-time'
   | 'early-silence'
+  | 'late-silence'
+  | 'late-start'
   | 'turn-order'
   | 'place-in-run'
   | 'step-apart'

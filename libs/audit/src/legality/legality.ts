@@ -99,7 +99,10 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       const broken = isIllegal(next) ? [next] : [];
       const after = isIllegal(next)
         ? undefined
-        : restores.placed(event, steps.placed(event, before, places.placed(event, next)));
+        : [silences, restores].reduce(
+            (state, record) => record.placed(event, state),
+            steps.placed(event, before, places.placed(event, next)),
+          );
       const state = after ?? before;
       streams.set(event.stream, {
         next: event.revision + 1,

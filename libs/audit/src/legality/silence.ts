@@ -1,9 +1,9 @@
 import type { EventData, SystemEventData } from '@countersign/contracts';
-import type { ProposalState } from './call-state.js';
+import type { CallState, ProposalState } from './call-state.js';
 import { illegal } from './judged-event.js';
-import type { Illegal, JudgedEvent, Judgement } from './judged-event.js';
+import type { Illegal, JudgedEvent, Judgement, Unproven } from './judged-event.js';
 import type { StreamState } from './streams.js';
-import { isBeforeBy } from './times.js';
+import { isBeforeBy, isPastEnd, storedAfter } from './times.js';
 
 /** Since this version silence approves only where the service ran all the time (ADR 102). Versions before it were more lenient. */
 const strictSince = '2026-11-29T16:19:57.000Z';
@@ -13,6 +13,8 @@ const lateMsMax = 10_000;
 
 /** What the log says about the times in which nobody could respond. */
 export interface Silences {
+  /** Adds to a call about which people are asked how many starts were recorded before. */
+  readonly placed: (event: JudgedEvent, after: StreamState) => StreamState;
   /** Judges an approval by silence, with the state of its call before it. Other events are legal. */
   readonly judge: (event: JudgedEvent, state: StreamState | undefined) => Judgement;
   readonly take: (event: JudgedEvent) => void;
@@ -26,24 +28,43 @@ const legal: Judgement = { illegal: [], unproven: [] };
  * went on. So every silence is named as not proven in that.
  */
 export function createSilences(): Silences {
-  let startedAt = '';
+  let [startedAt, starts] = ['', 0];
   return {
+    placed: ({ type }, after) => (type === 'ApprovalRequested' && after.kind === 'call' ? { ...after, starts } : after),
     take: ({ type, data }) => {
       if (type !== 'ProcessStarted') return;
       const started = data as SystemEventData<'ProcessStarted'>;
-      if (started.role === 'standalone' && started.startedAt > startedAt) ({ startedAt } = started);
+      if (started.role !== 'standalone') return;
+      starts += 1;
+      if (started.startedAt > startedAt) ({ startedAt } = started);
     },
     judge: (event, state) => {
-      const approval = state?.kind === 'call' ? state.approval : null;
-      if (event.type !== 'ApprovalResponded' || approval === null) return legal;
+      if (event.type !== 'ApprovalResponded' || state?.kind !== 'call' || state.approval === null) return legal;
+      const { proposal } = state.approval;
       const response = event.data as EventData<'ApprovalResponded'>;
       if (!response.automatic) return legal;
-      const broken = event.recordedAt < strictSince ? [] : brokenBy(response, approval.proposal, startedAt);
-      const [deadline = null] = approval.proposal.expiresAt;
-      const isEarly = deadline !== null && event.recordedAt < deadline;
-      return { illegal: broken, unproven: ['silence-time', ...(isEarly ? (['early-silence'] as const) : [])] };
+      const broken = event.recordedAt < strictSince ? [] : brokenBy(response, proposal, startedAt);
+      const isAcrossStart = (state.starts ?? 0) < starts && startedAt <= proposal.proposedAt;
+      return { illegal: broken, unproven: unprovenOf(event, state, proposal, isAcrossStart) };
     },
   };
+}
+
+/** A full disk lets a start be recorded later than it was, so that its place in the log is no finding. */
+function unprovenOf(
+  event: JudgedEvent,
+  call: CallState,
+  { expiresAt: [deadline = null] }: ProposalState,
+  isAcrossStart: boolean,
+): readonly Unproven[] {
+  const isEarly = deadline !== null && event.recordedAt < deadline;
+  const isLate = deadline !== null && isPastEnd(storedAfter(deadline, lateMsMax), event, call);
+  return [
+    'silence-time',
+    ...(isEarly ? (['early-silence'] as const) : []),
+    ...(isLate ? (['late-silence'] as const) : []),
+    ...(isAcrossStart ? (['late-start'] as const) : []),
+  ];
 }
 
 function brokenBy(

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { StoredEvent } from '@countersign/contracts';
+import type { EventType, StoredEvent } from '@countersign/contracts';
 import { formatCheckpoint } from '../checkpoint.js';
 import { entryOf } from '../entry.js';
 import { leafHash } from '../hashes.js';
@@ -128,4 +128,30 @@ it('a log that only got another name needs no such event; what more was signed u
   const { exit, continued, unproven } = verify(log, [], noteOf(1, log.slice(0, 3), former));
   expect([exit, continued]).toMatchObject([0, [{ eventId: null }]]);
   expect(unproven).toContain('where epoch 1 ended');
+});
+
+const lossOf = (type: EventType, data: object): string => {
+  const said = { processId: 'p', from: 12, to: 4, ...data };
+  const log = story(left).append('system-default-p', type, said);
+  const again = { ...said, by: 'root', reason: 'compared', acceptedAt: '2030-01-02T00:00:00.000Z' };
+  return verify(log.append('system-default-p', 'LogEndAccepted', again).events).unproven;
+};
+const restored = {
+  reason: 'the disk was lost',
+  checkpoint: null,
+  why: 'a backup',
+  restoredAt: '2030-01-01T00:00:00.000Z',
+};
+
+it.each([
+  ['a restored backup', 'LogRestored', restored, 'a backup was restored (event-5): 8 events of all tenants'],
+  ['an accepted end', 'LogEndAccepted', { acceptedAt: restored.restoredAt }, 'an end was accepted (event-5): 8 events'],
+] as const)('says once how many known events are missing after %s', (_, type, data, words) => {
+  const unproven = lossOf(type, data);
+  expect(unproven).toContain(words);
+  expect(unproven.split('of all tenants')).toHaveLength(2);
+});
+
+it('says that a backup was restored also where no event is known to be missing', () => {
+  expect(lossOf('LogRestored', { ...restored, from: 4 })).toContain('a backup was restored (event-5): no later event');
 });

@@ -43,6 +43,12 @@ describe('a proof file', () => {
     expect([exit, unproven.join().includes(last)]).toEqual([0, true]);
   });
 
+  it('says that it shows no stop, no end of its run and no restore', () => {
+    expect(verify(honest).unproven).toContainEqual(
+      expect.stringContaining('no stop, no end of its run and no restore'),
+    );
+  });
+
   it('of another signer proves nothing', () => {
     expect(verify(proofOfCall(events, callId, strangerSigner)).findings).toMatchObject([{ check: 'signature' }]);
   });

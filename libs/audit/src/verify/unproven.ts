@@ -76,6 +76,10 @@ const words: Readonly<Record<Counted, string>> = {
     'approved by silence: whether people could respond all the time, of which the log has the starts of a standalone server alone',
   'early-silence':
     'approved by silence whose record is up to two seconds before its deadline: whether a clock was wrong, or people had less time',
+  'late-silence':
+    'approved by silence whose record is more than twelve seconds after its deadline, though they say less: whether the service was away',
+  'late-start':
+    'approved by silence, where a start of the server that says it was before the question was recorded after it: whether the service ran all the time',
   'set-back':
     'recorded with a time more than 15 minutes before that of an event before them: a clock was wrong, or a time is a lie',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',

@@ -16,6 +16,7 @@ import { findingOf } from './findings.js';
 import type { Finding, Place } from './findings.js';
 import { createKnownIds, findingOfRepeated } from './known-ids.js';
 import type { KnownIds } from './known-ids.js';
+import { createLosses } from './losses.js';
 import type { Trust } from './trust.js';
 import { createUnproven } from './unproven.js';
 import { unprovenEpochs } from './earlier-epochs.js';
@@ -96,6 +97,7 @@ export function createVerification(options: VerificationOptions): Verification {
   const reasons = createEpochReasons(earlier, sizes, { keys, policy, changes });
   const legality = createLegality(streams);
   const unproven = createUnproven();
+  const losses = createLosses();
   const tree = createGrowingTree();
   const reached: ReachedRoot[] = [];
   let [findings, firstDifference] = [0, -1];
@@ -139,6 +141,7 @@ export function createVerification(options: VerificationOptions): Verification {
   const takeWithEntry: Verification['takeWithEntry'] = (event, entry) => {
     if (firstRecordedAt(event) !== event.recordedAt) unproven.add('moved', tree.size());
     reasons.take(event, tree.size());
+    losses.take(event);
     add(event, (place) => judge(event, place));
     append(entry);
   };
@@ -170,6 +173,7 @@ export function createVerification(options: VerificationOptions): Verification {
       for (const repeated of ids.repeated()) report(findingOfRepeated(repeated));
       const sentences = [
         ...unproven.sentences(legality.unknownPolicies()),
+        ...losses.sentences(),
         ...compared.unproven,
         ...ended.unproven,
         ...unprovenEpochs({ epoch: top?.epoch ?? 1, earlier, keys, policy, changes }),

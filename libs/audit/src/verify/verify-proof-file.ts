@@ -61,6 +61,7 @@ export function verifyProofFile(file: ProofFile, trust: ProofTrust): Verificatio
       ...uncheckedSentences([anchor], { ...trust, changes }),
       ...passedOnSentences([anchor], { ...trust, changes }),
       ...(hasTrust(trust) ? [] : ['that the log is the one that it says: no key was given (--vkey)']),
+      'that no stop, no end of its run and no restore forbade it: only the whole log can show that',
       `that nothing of the call followed after event ${String(lastOfCall(file))} of the log: only the whole log can show that`,
     ],
   };
