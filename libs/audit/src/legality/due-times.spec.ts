@@ -122,8 +122,9 @@ describe('silence approves', () => {
     const backdated = withStart('standalone', -5);
     expect(findingOf(backdated)).toEqual([]);
     expect(wordsOf(backdated)).toContain('late-start');
-    const [first, ...more] = [...backdated.events.slice(0, -2), backdated.events.at(-1)!];
-    expect(wordsOf(story([first!, backdated.events.at(-2)!, ...more]))).not.toContain('late-start');
+    const [policyInForce, ...others] = backdated.events as [StoredEvent, ...StoredEvent[]];
+    const [start, last] = others.splice(-2) as [StoredEvent, StoredEvent];
+    expect(wordsOf(story([policyInForce, start, ...others, last]))).not.toContain('late-start');
     expect(wordsOf(withStart('projector', -5))).not.toContain('late-start');
   });
 
