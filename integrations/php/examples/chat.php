@@ -6,7 +6,7 @@
 declare(strict_types=1);
 
 use Countersign\{ApprovalResponse, Client, FrontEnd, Gate, Tool};
-use Countersign\Exception\{ConflictException, CountersignException, InvalidRequestException};
+use Countersign\Exception\{ConflictException, CountersignException, InvalidRequestException, NotFoundException};
 
 require is_file('vendor/autoload.php') ? 'vendor/autoload.php' : __DIR__ . '/../autoload.php';
 
@@ -30,7 +30,8 @@ $isText = fn (mixed $value) => is_string($value) && $value !== '';
 $isTextOrNone = fn (mixed $value) => $value === null || is_string($value);
 $areAll = fn (mixed $list, callable $isRight) => is_array($list) && array_is_list($list)
     && array_filter($list, fn (mixed $one) => !is_array($one) || !$isRight($one)) === [];
-$isAnswer = fn (array $one) => $isText($one['approvalId'] ?? null) && $isTextOrNone($one['reason'] ?? null) && $isTextOrNone($one['digest'] ?? null);
+$isAnswer = fn (array $one) => $isText($one['approvalId'] ?? null) && $isTextOrNone($one['reason'] ?? null)
+    && $isTextOrNone($one['digest'] ?? null) && is_int($one['shownRevision'] ?? 0);
 $isMessage = fn (array $one) => $isText($one['role'] ?? null)
     && (!isset($one['toolCalls']) || $isText($one['id'] ?? null))
     && $areAll($one['toolCalls'] ?? [], fn (array $call) => $isText($call['name'] ?? null))
@@ -79,7 +80,6 @@ foreach ($sent['toolApprovalResponses'] as $answer) {
     }
 }
 $results = array_column(array_reverse($sent['toolResults']), null, 'toolCallId'); // of two outputs of one call the first counts
-$refused = array_map(fn () => ['problem' => 'not-found'], $answers); // of no call of this message
 $person = (new FrontEnd($url, getenv('COUNTERSIGN_TOKEN')))->as(id: $user, groups: ['chat']);
 $cancel = function (string $callId, string $why) use ($client): void {
     try {
@@ -88,19 +88,36 @@ $cancel = function (string $callId, string $why) use ($client): void {
         // It runs or has ended: the result says how.
     }
 };
-foreach (array_filter($step->recorded, fn (object $call) => isset($call->approval)) as $call) {
-    $approvalId = $call->approval->approvalId;
-    $answer = $answers[$approvalId] ?? null;
-    unset($refused[$approvalId]);
-    if ($answer === null) {
-        if ($later !== [] && $call->state === 'awaiting_approval') {
-            $cancel($call->callId, 'the user did not respond, so it counts as denied');
+$callOf = function (string $approvalId) use ($step, $person): ?object {
+    foreach ($step->recorded as $call) {
+        if (($call->approval->approvalId ?? null) === $approvalId) {
+            return $call;
         }
+    }
+    try {
+        // A question that has expired may be an earlier one about a call of this message.
+        return array_column($step->recorded, null, 'callId')[$person->approval($approvalId)->callId] ?? null;
+    } catch (NotFoundException | InvalidRequestException) {
+        return null;
+    }
+};
+[$refused, $denied] = [[], []];
+foreach ($answers as $answer) {
+    $approvalId = $answer['approvalId'];
+    $call = $callOf($approvalId);
+    if ($call === null) {
+        $refused[$approvalId] = ['problem' => 'not-found']; // of no call of this message
         continue;
     }
     $isApproved = ($answer['approved'] ?? false) === true;
-    // An approval is of what the page showed. A denial needs no digest.
-    $response = new ApprovalResponse($approvalId, $isApproved, $answer['reason'] ?? null, digest: $answer['digest'] ?? ($isApproved ? '' : null));
+    // An approval is of what the page showed, and of nothing that comes later. A denial needs neither.
+    $response = new ApprovalResponse(
+        $approvalId,
+        $isApproved,
+        $answer['reason'] ?? null,
+        digest: $answer['digest'] ?? ($isApproved ? '' : null),
+        shownRevision: $isApproved ? $answer['shownRevision'] ?? 0 : null,
+    );
     try {
         // The key is that of the answer: a second tab, or a request that is sent again, is the same answer.
         $person->respond($response, hash('sha256', "$conversation\n" . json_encode($response->body())));
@@ -108,10 +125,19 @@ foreach (array_filter($step->recorded, fn (object $call) => isset($call->approva
         // Such as `already-resolved`: `by` was faster.
         $refused[$approvalId] = ['problem' => $error->problem, 'by' => $error->body->respondedBy ?? null];
     }
-    // A "no" that did not count, or that others have outvoted since, ends the call. Where only a reason is missing, the page asks for it.
-    $problem = $refused[$approvalId]['problem'] ?? null;
-    if (!$isApproved && ($call->state === 'approved' || ($problem !== null && $problem !== 'reason-required'))) {
-        $cancel($call->callId, 'the user said no');
+    if (!$isApproved) {
+        $denied[] = $call->toolCallId;
+        // A "no" that did not count, or that others have outvoted by now, ends the call. Where only a reason is missing, the page asks for it.
+        $problem = $refused[$approvalId]['problem'] ?? null;
+        $mayRun = in_array($client->toolCall($call->callId)->state, ['approved', 'allowed'], true);
+        if ($mayRun || ($problem !== null && $problem !== 'reason-required')) {
+            $cancel($call->callId, 'the user said no');
+        }
+    }
+}
+foreach ($step->pendingApprovals() as $request) {
+    if ($later !== [] && !isset($answers[$request->approvalId])) {
+        $cancel($request->callId, 'the user did not respond, so it counts as denied');
     }
 }
 foreach ($step->clientCalls() as $call) {
@@ -119,16 +145,18 @@ foreach ($step->clientCalls() as $call) {
         $cancel($call->callId, 'the user went on without it');
     }
 }
-$step = $gate->resume($step); // runs what may run now
+$step = $gate->resume($step, withheld: $denied); // runs what may run now
 if ($results !== []) {
-    $step = $gate->submitOutputs($step, array_column($results, 'result', 'toolCallId'), array_column($results, 'error', 'toolCallId'));
+    [$outputs, $errors] = [array_column($results, 'result', 'toolCallId'), array_column($results, 'error', 'toolCallId')];
+    $step = $gate->submitOutputs($step, $outputs, $errors, withheld: $denied);
 }
 
 // For the page. Where `stopReason` is null, each call has its result: the next request to the model has them.
+$clientCalls = array_values(array_filter($step->clientCalls(), fn (object $call) => !in_array($call->toolCallId, $denied, true)));
 $clientCall = fn (object $call) => ['toolCallId' => $call->toolCallId, 'toolName' => $call->toolName, 'arguments' => $call->arguments];
 echo json_encode([
     'toolApprovalRequests' => array_map(fn ($request) => [...$request->toArray(), 'text' => $request->text()], $step->pendingApprovals()),
-    'clientCalls' => array_map($clientCall, $step->clientCalls()),
+    'clientCalls' => array_map($clientCall, $clientCalls),
     'toolResults' => (object) array_map(fn ($result) => $result->text, $step->results()),
     'refused' => (object) $refused,
     'stopReason' => $step->stopReason()?->value,

@@ -17,6 +17,7 @@ final class ApprovalRequest
      * @param string $argumentsJson the exact arguments as JSON: show these
      * @param string $description what the agent says of the call. Where the arguments were edited, or a person answers, it begins with that
      * @param ?string $digest of what this request shows. A response that carries it is refused once that has changed
+     * @param ?int $shownRevision counts what was shown. Unlike the digest it never comes back: a response that was refused stays so after a withdrawal
      * @param ?string $mayNotDecide why the reader cannot decide, or null
      * @param string $kind `run`: the tool runs with the arguments. `answer`: the agent gets `answerJson`, and the tool does not run
      * @param ?string $answerJson the exact answer as JSON; null for a run
@@ -60,6 +61,7 @@ final class ApprovalRequest
         public readonly ?string $onBehalfOf = null,
         public readonly array $chain = [],
         public readonly array $hidden = [],
+        public readonly ?int $shownRevision = null,
     ) {
     }
 
@@ -148,6 +150,7 @@ final class ApprovalRequest
             agentId: $approval->agentId ?? null,
             onBehalfOf: $approval->onBehalfOf ?? null,
             chain: Json::toArray($approval->chain ?? []),
+            shownRevision: $approval->shownRevision ?? null,
             hidden: [
                 ...array_map(fn (object $one) => $one->pointer, $approval->hiddenValues ?? []),
                 ...array_map(fn (object $one) => "{$one->pointer} of the answer", $proposal->hiddenValues ?? []),

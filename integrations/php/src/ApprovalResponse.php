@@ -17,6 +17,7 @@ final class ApprovalResponse
      * @param array<string, mixed>|object|string|null $editedArgs the arguments that the person put in the place of the requested ones. JSON text
      *   or an object keeps each `{}`
      * @param ?string $instruction what the agent is told afterwards
+     * @param ?int $shownRevision of the `ApprovalRequest`. With it, a response that is sent again later decides nothing but what its person saw
      */
     public function __construct(
         public readonly string $approvalId,
@@ -27,6 +28,7 @@ final class ApprovalResponse
         public readonly ?string $digest = null,
         public readonly array|object|string|null $editedArgs = null,
         public readonly ?string $instruction = null,
+        public readonly ?int $shownRevision = null,
     ) {
         if (!$approved && $editedArgs !== null) {
             throw new InvalidArgumentException('editedArgs: a denial has none.');
@@ -50,6 +52,8 @@ final class ApprovalResponse
             digest: $request->digest,
             editedArgs: $editedArgs,
             instruction: $instruction,
+            // A denial only restricts: it counts as long as the same is asked.
+            shownRevision: $approved ? $request->shownRevision : null,
         );
     }
 
@@ -75,7 +79,12 @@ final class ApprovalResponse
             $this->editedArgs !== null => ['type' => 'edit', 'arguments' => Call::normal(['arguments' => $this->editedArgs])['arguments']],
             default => ['type' => 'approve'],
         };
-        $optional = ['reason' => $this->reason, 'instruction' => $this->instruction, 'shownDigest' => $this->digest];
-        return ['decision' => $decision, ...array_filter($optional, fn (?string $value) => $value !== null)];
+        $optional = [
+            'reason' => $this->reason,
+            'instruction' => $this->instruction,
+            'shownDigest' => $this->digest,
+            'shownRevision' => $this->shownRevision,
+        ];
+        return ['decision' => $decision, ...array_filter($optional, fn (string|int|null $value) => $value !== null)];
     }
 }

@@ -108,8 +108,9 @@ final class Gate
      *
      * @param Step|array<string, mixed> $step or its `toArray`
      * @param mixed $state and `$messages` are for `needsApproval`, where a stored state is judged again
+     * @param list<string> $withheld the `toolCallId` of each call that is not run now, such as one that the user has just denied
      */
-    public function resume(Step|array $step, int $waitMs = 0, mixed $state = null, array $messages = []): Step
+    public function resume(Step|array $step, int $waitMs = 0, mixed $state = null, array $messages = [], array $withheld = []): Step
     {
         // A step in memory is as old as a stored one: its calls are read again.
         $isStored = is_array($step);
@@ -119,7 +120,7 @@ final class Gate
             throw new InvalidArgumentException("The state is no step of the agent {$this->agentId}.");
         }
         $this->proveMayClaim();
-        return $this->finished($step, $waitMs);
+        return $this->finished($step, $waitMs, $withheld);
     }
 
     /**
@@ -128,11 +129,15 @@ final class Gate
      *
      * @param array<string, mixed> $outputs by toolCallId
      * @param array<string, mixed> $errors why the client could not execute a call, by toolCallId: a text; anything else is recorded as JSON
+     * @param list<string> $withheld as in `resume`: their outputs are not taken either
      */
-    public function submitOutputs(Step $step, array $outputs, array $errors = []): Step
+    public function submitOutputs(Step $step, array $outputs, array $errors = [], array $withheld = []): Step
     {
         foreach ($step->clientCalls() as $call) {
             $id = $call->toolCallId;
+            if (in_array($id, $withheld, true)) {
+                continue;
+            }
             try {
                 if (array_key_exists($id, $outputs)) {
                     $this->client->submitOutput($call->callId, $outputs[$id]);
@@ -146,7 +151,7 @@ final class Gate
                 }
             }
         }
-        return $this->resume($step);
+        return $this->resume($step, withheld: $withheld);
     }
 
     /** Attack: a process with a laxer tool requests a call, and one whose tool asks about it goes on with the state and runs it. */
@@ -172,15 +177,20 @@ final class Gate
         return new Step($step->runId, $step->agentId, $asked, $step->recorded, $step->refused, $step->order);
     }
 
-    /** Runs what may run. */
-    private function finished(Step $step, int $waitMs): Step
+    /**
+     * Runs what may run.
+     *
+     * @param list<string> $withheld
+     */
+    private function finished(Step $step, int $waitMs, array $withheld = []): Step
     {
         $endsAt = hrtime(true) + 1_000_000 * $waitMs;
         $recorded = [];
         foreach ($step->asked as $call) {
             [$id, $name] = [$call['toolCallId'], $call['toolName']];
             $tool = $this->tools[$name] ?? throw new InvalidArgumentException("There is no tool $name any more.");
-            $recorded[$id] = $this->runner->finish($call, $step->recorded[$id], $tool, $endsAt);
+            $found = $step->recorded[$id];
+            $recorded[$id] = in_array($id, $withheld, true) ? $found : $this->runner->finish($call, $found, $tool, $endsAt);
         }
         return new Step($step->runId, $step->agentId, $step->asked, $recorded, $step->refused, $step->order);
     }

@@ -68,6 +68,17 @@ test('a state goes on under the tools of the process that has it: what one of th
     same(['deleted /a', [...$before, '/a']], [$strict->resume($state)->results()['c1']->text, $ran]);
 });
 
+test('a call that is withheld does not run, and its siblings go on', function () use ($gateOf, $delete, $call, $run, $kim, &$ran) {
+    [$gate, $before] = [$gateOf($delete()), $ran];
+    $step = $gate->step($run(), [$call('/a', 'c1'), $call('/b', 'c2')]);
+    foreach ($step->pendingApprovals() as $request) {
+        $kim->respond(ApprovalResponse::to($request, true));
+    }
+    same(['c2'], array_keys($gate->resume($step, withheld: ['c1'])->results()));
+    same([...$before, '/b'], $ran);
+    same('deleted /a', $gate->resume($step)->results()['c1']->text);
+});
+
 test('a denied call does not run, an edited one runs as edited, and {} stays {}', function () use ($client, $run, $kim) {
     $seen = [];
     $search = new Tool('search', function (array $_, $execution) use (&$seen): object {
@@ -180,9 +191,12 @@ test('people of a front end have one vote each, their own groups, and can be end
     throws(ForbiddenException::class, '/forbidden/', fn () => $desk->as(id: 'eve', groups: ['admins'])->respond($yes));
     throws(ForbiddenException::class, '/forbidden/', fn () => $desk->as(id: 'eve', assurance: 'medium')->me());
     same([$request->approvalId], $desk->end('kim'));
-    same('pending', $lou->respond($yes)->state);
+    // A vote that ends or is withdrawn makes another question: who answers looks again.
+    throws(ConflictException::class, '/digest-mismatch/', fn () => $lou->respond($yes));
+    $now = fn () => ApprovalResponse::to(ApprovalRequest::fromApproval($lou->approval($request->approvalId)), true);
+    same('pending', $lou->respond($now())->state);
     same('pending', $lou->withdraw($request->approvalId)->state);
-    same(['pending', 'approved'], [$kim->respond($yes, 'key-1')->state, $lou->respond($yes, 'key-2')->state]);
+    same(['pending', 'approved'], [$kim->respond($now(), 'key-1')->state, $lou->respond($now(), 'key-2')->state]);
     same('refunded', $gate->resume($step)->results()['c1']->text);
 });
 

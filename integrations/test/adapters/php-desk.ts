@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { freePort } from '../../../test/ports.ts';
 import { onCleanup, temporaryFolder } from '../../../test/process/harness/cleanup.js';
 import { install, type Installation } from '../../../test/process/harness/standalone.js';
@@ -12,7 +16,9 @@ const examples = join(import.meta.dirname, '..', '..', 'php', 'examples');
 const policy = `version: 1
 rules:
   - { id: refunds, match: { tools: [refund] }, then: { require: { quorum: { approve: 2, of: [support, ops] } } } }
-  - { id: of-the-chat, match: { tools: [transfer] }, when: args.amount > 1000, then: { require: { anyOf: [chat] } } }
+  - { id: of-the-chat, match: { tools: [transfer] }, when: args.amount > 1000 && args.amount <= 10000, then: { require: { anyOf: [chat] } } }
+  - { id: of-two, match: { tools: [transfer] }, when: args.amount > 20000, then: { require: { quorum: { approve: 2, deny: 2, of: [chat] } } } }
+  - { id: soon, match: { tools: [transfer] }, when: args.amount > 10000 && args.amount <= 20000, then: { require: { anyOf: [chat], expiresIn: 1s } } }
 `;
 
 /** A server with an agent, a worker, and a front end in PHP. */
@@ -40,6 +46,8 @@ interface Phase {
   readonly toolApprovalRequests: readonly {
     readonly approvalId: string;
     readonly digest: string;
+    readonly shownRevision: number;
+    readonly callId: string;
     readonly text: string;
   }[];
   readonly toolResults: object;
@@ -66,7 +74,7 @@ export async function openChat(env: Readonly<Record<string, string>>): Promise<C
     stdio: 'ignore',
   });
   onCleanup(() => void server.kill('SIGKILL'));
-  const send = (body: unknown, headers: Readonly<Record<string, string>>) =>
+  const sendPage = (body: unknown, headers: Readonly<Record<string, string>>) =>
     fetch(`http://${address}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', cookie: 'PHPSESSID=kim', ...headers },
@@ -74,7 +82,7 @@ export async function openChat(env: Readonly<Record<string, string>>): Promise<C
     });
   const isUp = await eventually('the page', async () => {
     if (server.exitCode !== null) return { ours: false };
-    const answer = await send([], { cookie: '' }).catch(() => undefined);
+    const answer = await sendPage([], { cookie: '' }).catch(() => undefined);
     return answer === undefined
       ? undefined
       : { ours: answer.headers.get('set-cookie')?.startsWith('PHPSESSID=') === true };
@@ -83,28 +91,70 @@ export async function openChat(env: Readonly<Record<string, string>>): Promise<C
   if (!isUp.ours) return openChat(env);
   return {
     statusOf: async (headers: Readonly<Record<string, string>>, body: unknown = []) =>
-      (await send(body, headers)).status,
+      (await sendPage(body, headers)).status,
     post: async (messages: readonly object[], user = 'kim') => {
-      const answer = await send(messages, { cookie: `PHPSESSID=${user}` });
+      const answer = await sendPage(messages, { cookie: `PHPSESSID=${user}` });
       return (await answer.json()) as Phase;
     },
   };
 }
 
+type Env = Readonly<Record<string, string>>;
+
+/** Sends as the front end, in the name of a person or as the agent that it is, too. */
+function send(env: Env, method: string, path: string, body?: object, as: Env = {}): Promise<Response> {
+  return fetch(`${env['URL'] ?? ''}${path}`, {
+    method,
+    headers: { authorization: 'Bearer support-desk-token', 'content-type': 'application/json', ...as },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+const personOf = (person: string, group: string): Env => ({
+  'countersign-person': person,
+  'countersign-person-groups': group,
+});
+
 /** Another person of the front end approves outside of the chat. Returns the status. */
 export async function approveAs(
-  env: Readonly<Record<string, string>>,
+  env: Env,
   person: string,
   group: string,
   approvalId: string,
+  more: object = {},
 ): Promise<number> {
-  const answer = await fetch(`${env['URL'] ?? ''}/v1/approvals/${approvalId}/responses`, {
-    method: 'POST',
-    headers: {
-      ...{ authorization: 'Bearer support-desk-token', 'content-type': 'application/json' },
-      ...{ 'countersign-person': person, 'countersign-person-groups': group },
-    },
-    body: JSON.stringify({ decision: { type: 'approve' } }),
-  });
-  return answer.status;
+  const path = `/v1/approvals/${approvalId}/responses`;
+  return (await send(env, 'POST', path, { decision: { type: 'approve' }, ...more }, personOf(person, group))).status;
 }
+
+export async function withdrawAs(env: Env, person: string, group: string, approvalId: string): Promise<void> {
+  await send(env, 'DELETE', `/v1/approvals/${approvalId}/responses/mine`, undefined, personOf(person, group));
+}
+
+/** The agent asks about an expired call again. Returns the id of the question, or undefined before the call has expired. */
+export async function askAgain(env: Env, callId: string): Promise<string | undefined> {
+  const answer = await send(env, 'POST', `/v1/tool-calls/${callId}/approvals`, {});
+  if (!answer.ok) return undefined;
+  return ((await answer.json()) as { readonly approvalId: string }).approvalId;
+}
+
+/** Serves the ledger. Before the answer to a response of a person is handed on, `before` runs. Returns the address. */
+export async function slowAnswers(url: string, before: () => Promise<unknown>): Promise<string> {
+  const server = createServer((request, response) => {
+    const passOn = async (): Promise<void> => {
+      const { method = 'GET', headers } = request;
+      const body = method === 'POST' ? { body: await text(request) } : {};
+      const kept = Object.entries(headers).filter(([name]) => !hopByHop.includes(name)) as [string, string][];
+      const answer = await fetch(`${url}${request.url ?? ''}`, { method, headers: kept, ...body });
+      const sent = await answer.text();
+      if (request.url?.endsWith('/responses') === true) await before();
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(sent);
+    };
+    void passOn().catch(() => response.destroy());
+  });
+  onCleanup(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+}
+
+const hopByHop = ['connection', 'content-length', 'host', 'transfer-encoding'];

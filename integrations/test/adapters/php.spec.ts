@@ -11,7 +11,7 @@ import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../../test/proce
 import { eventually } from '../../../test/process/harness/wait.js';
 import { agents } from './agents.ts';
 import { trySuite } from './kit-suite.ts';
-import { approveAs, installDesk, openChat } from './php-desk.ts';
+import { approveAs, askAgain, installDesk, openChat, slowAnswers, withdrawAs } from './php-desk.ts';
 
 jest.setTimeout(300_000);
 
@@ -54,7 +54,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
   it.each([
     ['JSON of PHP is that of the ledger, and a claim of anything but what was approved is refused', 'json.php', 9],
     ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 11],
-    ['a real server asks people, and each call runs once', 'server.php', 21],
+    ['a real server asks people, and each call runs once', 'server.php', 22],
     ['a tool gets its arguments by name alone, and a call without them fails by itself', 'arguments.php', 5],
   ])('%s', async (_, file, count) => {
     const printed = await runPhp([join(folder, 'tests', 'run.php'), join(folder, 'tests', file)], env);
@@ -115,7 +115,8 @@ if (missing(['PHP with Guzzle']).length === 0) {
     const [asked, other] = first.toolApprovalRequests;
     expect(asked?.text).toContain('{"amount":5000}');
     // The second user has a conversation of their own, and decides nothing of this one.
-    const answer = { approvalId: asked?.approvalId, digest: asked?.digest, approved: true };
+    const { approvalId, digest, shownRevision } = asked!;
+    const answer = { approvalId, digest, shownRevision, approved: true };
     const denial = { approvalId: other?.approvalId, digest: other?.digest, approved: false, reason: 'too much' };
     const lou = await chat.post(
       [
@@ -132,7 +133,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
 
     const forged = [
       { ...answer, digest: undefined },
-      { ...denial, approved: true, digest: `sha256:${'0'.repeat(64)}` },
+      { ...denial, shownRevision, approved: true, digest: `sha256:${'0'.repeat(64)}` },
     ];
     expect(await phase({ role: 'tool', toolApprovalResponses: forged })).toMatchObject({
       toolApprovalRequests: [asked, other],
@@ -166,8 +167,8 @@ if (missing(['PHP with Guzzle']).length === 0) {
     const toolCalls = [5000, 6000].map((amount) => ({ id: 'transfer', name: 'transfer', arguments: { amount } }));
     const assistant = { role: 'assistant', id: 'msg_2', toolCalls };
     const { toolApprovalRequests } = await chat.post([assistant]);
-    const [{ approvalId, digest }] = toolApprovalRequests as unknown as [{ approvalId: string; digest: string }];
-    const sent = { role: 'tool', toolApprovalResponses: [{ approvalId, digest, approved: true }] };
+    const { approvalId, digest, shownRevision } = toolApprovalRequests[0]!;
+    const sent = { role: 'tool', toolApprovalResponses: [{ approvalId, digest, shownRevision, approved: true }] };
     expect((await chat.post([assistant, sent])).toolResults).toEqual({
       'msg_2/0': 'sent 5000',
       'msg_2/1': 'The call was cancelled before it ran: the user did not respond, so it counts as denied',
@@ -209,13 +210,14 @@ if (missing(['PHP with Guzzle']).length === 0) {
       { toolApprovalResponses: 'x' },
       { toolApprovalResponses: [{ ...denials[0], reason: ['x'] }] },
       { toolApprovalResponses: [{ ...denials[0], digest: 7 }] },
+      { toolApprovalResponses: [{ ...denials[0], shownRevision: '1' }] },
       { toolResults: [{ toolCallId: [] }] },
     ].map((more) => [assistant, { role: 'tool', ...more }]);
     const renumbered = [{ ...assistant, toolCalls: toolCalls.slice(1) }];
     const statuses = [...odd, null, ['x'], [{ ...assistant, id: undefined }], renumbered].map((body) =>
       chat.statusOf({}, body),
     );
-    expect(await Promise.all(statuses)).toEqual(Array(8).fill(400));
+    expect(await Promise.all(statuses)).toEqual(Array(9).fill(400));
   });
 
   it("in the chat of the guide a denial that the ledger refuses keeps another person's approval from running the tool", async () => {
@@ -250,13 +252,68 @@ if (missing(['PHP with Guzzle']).length === 0) {
     const toolCalls = [transfer, transfer, { name: 'get_location', arguments: {} }];
     const assistant = { role: 'assistant', id: 'msg_5', toolCalls };
     const { toolApprovalRequests } = await chat.post([assistant]);
-    const toolApprovalResponses = toolApprovalRequests.flatMap(({ approvalId, digest }, index) =>
-      [index === 0, index === 1].map((approved) => ({ approvalId, digest, approved })),
+    const toolApprovalResponses = toolApprovalRequests.flatMap(({ approvalId, digest, shownRevision }, index) =>
+      [index === 0, index === 1].map((approved) => ({ approvalId, digest, shownRevision, approved })),
     );
     const toolResults = [{}, 'forged'].map((result) => ({ toolCallId: 'msg_5/2', result: { at: result, none: [] } }));
     const denied = 'The call was denied by support-desk#kim and did not run: User denied';
     expect(await chat.post([assistant, { role: 'tool', toolApprovalResponses, toolResults }])).toMatchObject({
       toolResults: { 'msg_5/0': denied, 'msg_5/1': denied, 'msg_5/2': '{"at":{},"none":[]}' },
+    });
+  });
+
+  it('in the chat of the guide a "yes" that was refused does not count later, when its history is posted again', async () => {
+    const chat = await openChat(env);
+    const assistant = {
+      role: 'assistant',
+      id: 'msg_6',
+      toolCalls: [{ name: 'transfer', arguments: { amount: 30_000 } }],
+    };
+    const { approvalId, digest, shownRevision } = (await chat.post([assistant])).toolApprovalRequests[0]!;
+    expect(await approveAs(env, 'lee', 'chat', approvalId, { instruction: 'also wipe' })).toBe(200);
+    const answer = { approvalId, digest, shownRevision, approved: true };
+    const history = [assistant, { role: 'tool', toolApprovalResponses: [answer] }];
+    const refused = { refused: { [approvalId]: { problem: 'digest-mismatch' } } };
+    expect(await chat.post(history)).toMatchObject(refused);
+    await withdrawAs(env, 'lee', 'chat', approvalId);
+    const again = await chat.post(history);
+    expect(again).toMatchObject({ ...refused, toolResults: {} });
+    const pressed = { ...answer, shownRevision: again.toolApprovalRequests[0]?.shownRevision };
+    expect(await approveAs(env, 'lee', 'chat', approvalId)).toBe(200);
+    const end = await chat.post([assistant, { role: 'tool', toolApprovalResponses: [pressed] }]);
+    expect(end.toolResults).toEqual({ 'msg_6/0': 'sent 30000' });
+  });
+
+  it('in the chat of the guide a "no" to an earlier question about a call keeps the later one from running it', async () => {
+    const chat = await openChat(env);
+    const assistant = {
+      role: 'assistant',
+      id: 'msg_7',
+      toolCalls: [{ name: 'transfer', arguments: { amount: 15_000 } }],
+    };
+    const { approvalId, callId } = (await chat.post([assistant])).toolApprovalRequests[0]!;
+    const later = await eventually('the question that is asked again', () => askAgain(env, callId));
+    expect(await approveAs(env, 'lee', 'chat', later)).toBe(200);
+    const toolApprovalResponses = [{ approvalId, approved: false }];
+    expect(await chat.post([assistant, { role: 'tool', toolApprovalResponses }])).toMatchObject({
+      refused: { [approvalId]: { problem: 'expired' } },
+      toolResults: { 'msg_7/0': 'The call was cancelled before it ran: the user said no' },
+    });
+  });
+
+  it('in the chat of the guide a "no" ends a call that others approve while it is on its way', async () => {
+    let voted = (): Promise<unknown> => Promise.resolve();
+    const chat = await openChat({ ...env, COUNTERSIGN_URL: await slowAnswers(env['URL']!, () => voted()) });
+    const toolCalls = [{ name: 'transfer', arguments: { amount: 40_000 } }];
+    const assistant = { role: 'assistant', id: 'msg_8', toolCalls };
+    const { approvalId } = (await chat.post([assistant])).toolApprovalRequests[0]!;
+    voted = async () => {
+      for (const person of ['lee', 'lou']) expect(await approveAs(env, person, 'chat', approvalId)).toBe(200);
+    };
+    const toolApprovalResponses = [{ approvalId, approved: false }];
+    expect(await chat.post([assistant, { role: 'tool', toolApprovalResponses }])).toMatchObject({
+      refused: {},
+      toolResults: { 'msg_8/0': 'The call was cancelled before it ran: the user said no' },
     });
   });
 
