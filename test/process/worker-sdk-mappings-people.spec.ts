@@ -117,6 +117,29 @@ test('an answer that decided nothing does not count after a withdrawal, in anoth
   expect([await desk.approvedBy(a!), await desk.approvedBy(b!)]).toEqual([['desk#kim'], ['desk#kim']]);
 });
 
+test('a no reaches its approval also where the model gives that id to a later call', async () => {
+  const [worker, kim] = [desk.worker(), desk.person('kim')];
+  const first = await askAbout(worker, kim, 'ids', [callOf('a', 'drop_table', 'two')]);
+  const denial = responsesOf(first, [false]);
+  const later = await askAbout(worker, kim, 'ids', [callOf(denial[0]!.id, 'drop_table', 'one')]);
+  const { refused } = await answerTo(worker, sessionOf(kim), later.state, messageOf('kim', denial));
+  expect(refused).toEqual([]);
+  expect(await kim.getApproval(denial[0]!.id)).toMatchObject({ state: 'denied' });
+});
+
+test('a no is sent also while the worker cannot run what is approved beside it', async () => {
+  const [kim, lee] = [desk.person('kim'), desk.person('lee')];
+  const calls = [callOf('x', 'drop_table', 'one'), callOf('a', 'drop_table', 'two')];
+  const asked = await askAbout(desk.worker(), kim, 'rotated', calls);
+  const [x, a] = responsesOf(asked, [true, false]);
+  const { proposal, shownDigest } = await lee.getApproval(x!.id);
+  await lee.respond(x!.id, { decision: { type: 'approve' }, proposalDigest: proposal.digest, shownDigest });
+  const broken = desk.worker('a-token-that-was-replaced');
+  const turn = answerTo(broken, sessionOf(kim), asked.state, messageOf('kim', [a!]));
+  await expect(turn).rejects.toMatchObject({ code: 'unauthenticated' });
+  expect(await kim.getApproval(a!.id)).toMatchObject({ state: 'denied' });
+});
+
 test('a no after the own yes is refused with what to do, and the same answer once more is not', async () => {
   const [worker, kim] = [desk.worker(), desk.person('kim')];
   const first = await askAbout(worker, kim, 'no', [callOf('a', 'drop_table', 'two')]);

@@ -158,18 +158,25 @@ export interface UserMessage {
 
 type Content = FunctionApprovalResponseContent;
 
-/** The approval that a content answers. A client may name it by the id of the call. */
-function approvalOf(content: Partial<Content> | null, pending: StepOutcome['pendingApprovals']): string {
+type Pending = () => Promise<StepOutcome['pendingApprovals']>;
+
+/**
+ * The approval that a content answers. A client may name it by the id of its call. Attack: a model gives a call the id of an approval,
+ * and the "no" to that approval is taken for one to the call.
+ */
+async function approvalOf(content: Partial<Content> | null, pending: Pending): Promise<string> {
   const id = content?.id;
   if (typeof id !== 'string') throw new MappingError('the message has a content that is no answer');
-  return pending.find(({ toolCallId }) => toolCallId === id)?.approvalId ?? id;
+  const call = content?.functionCall as Partial<FunctionCallContent> | null | undefined;
+  if (call?.callId !== id) return id;
+  return (await pending()).find(({ toolCallId }) => toolCallId === id)?.approvalId ?? id;
 }
 
 /** Sends each answer, a "no" before a "yes". One that is refused stops no other. */
 async function answerAll(
   session: Session,
   message: UserMessage,
-  pending: StepOutcome['pendingApprovals'],
+  pending: Pending,
 ): Promise<{ readonly decided: ReadonlySet<string>; readonly refused: readonly Refused[] }> {
   const decided = new Set<string>();
   const refused: Refused[] = [];
@@ -178,7 +185,7 @@ async function answerAll(
   const { contents } = message;
   for (const response of [...contents.filter((one) => !isYes(one)), ...contents.filter(isYes)]) {
     try {
-      const approvalId = approvalOf(response, pending);
+      const approvalId = await approvalOf(response, pending);
       if (await answer(session, approvalId, response, message)) decided.add(approvalId);
     } catch (error) {
       if (isRefusedResponse(error)) refused.push({ response, error });
@@ -196,8 +203,9 @@ async function answerAll(
  * @throws what kept an answer from the ledger, after all others were sent. Then pass the same message again.
  */
 export async function answerTo(worker: Worker, session: Session, state: RunState, message: UserMessage): Promise<Turn> {
-  const { pendingApprovals } = await worker.wait(state, { timeoutMs: 0 });
-  const { decided, refused } = await answerAll(session, message, pendingApprovals);
+  // The answers go first: what keeps the worker from its calls keeps no "no" from the ledger.
+  const pending: Pending = async () => (await worker.wait(state, { timeoutMs: 0 })).pendingApprovals;
+  const { decided, refused } = await answerAll(session, message, pending);
   let outcome = await worker.resume(state);
   // A cluster may show a decision a moment later, and another process may run the call. The others wait for the next message.
   const isUnderWay = ({ stopReason, pendingApprovals: pending }: StepOutcome): boolean =>

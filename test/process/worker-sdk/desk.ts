@@ -72,7 +72,7 @@ const wire = gateTool({
 /** An application with people of its own (`desk#…`), and the Countersign that it asks. */
 export interface Desk {
   readonly url: string;
-  readonly worker: () => Worker;
+  readonly worker: (agentToken?: string) => Worker;
   /** `proven`: signed in with a second factor. */
   readonly person: (id: string, proven?: 'proven') => Client;
   /** Claims as another process does, and never reports. */
@@ -109,8 +109,8 @@ export async function openDesk(rules = policy, more: readonly GateTool[] = []): 
   };
   return {
     url,
-    worker: () => {
-      const options = { url, token: token('agent'), resolverToken: token('worker'), agentId: 'agent' };
+    worker: (agentToken = token('agent')) => {
+      const options = { url, token: agentToken, resolverToken: token('worker'), agentId: 'agent' };
       const worker = createWorker({ ...options, tools: [dropTable, countRows, wire, ...more] });
       onCleanup(() => worker.close(0));
       return worker;
