@@ -6,8 +6,8 @@ const interruptFor = (approvalId: string, name: string): CountersignInterrupt =>
   actionRequests: [{ name, args: { amount: 50, note: 'x', urgent: false } }],
   reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'edit', 'reject', 'respond'] }],
   countersign: {
-    ...{ approvalId, callId: 'tc', toolCallId: 'c1', instructions: [], labels: {}, hiddenCount: 0 },
-    ...{ proposalDigest: `digest of ${approvalId}`, shownDigest: `all of ${approvalId}` },
+    ...{ approvalId, callId: 'tc', toolCallId: 'c1', instructions: [], requestedBy: 'agent', labels: {} },
+    ...{ proposalDigest: `digest of ${approvalId}`, shownDigest: `all of ${approvalId}`, hiddenCount: 0 },
     proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
   },
 });
@@ -53,13 +53,17 @@ it('an interrupt says that its arguments are an edit, and in which folder the ca
   const approval = {
     ...{ approvalId: 'a1', callId: 'tc', toolCallId: 'c1', toolName: 'refund', arguments: { amount: 7, token: 's' } },
     ...{ description: 'Refund 50', labels: { cwd: '/srv' }, allowedDecisions: ['approve'], shownDigest: 'all' },
-    ...{ requirement: {}, instructions: [], responses: [] },
+    ...{ requirement: {}, instructions: [], requestedBy: 'agent' },
     proposal: { number: 2, kind: 'run', output: null, proposedBy: 'bob', digest: 'two' },
   } as unknown as ApprovalView;
   const { actionRequests, countersign } = interruptOf(approval);
   const edited = 'Edited: "bob" changed the arguments, and it would run with: {"amount":7,"token":"[masked]"}';
   expect(actionRequests[0]).toMatchObject({ args: { amount: 7 }, description: `Refund 50\n${edited}` });
   expect(countersign).toMatchObject({ proposalDigest: 'two', labels: { cwd: '/srv' }, hiddenCount: 1 });
+  // The edit was withdrawn, and the request of the agent is asked about again.
+  const again = interruptOf({ ...approval, proposal: { ...approval.proposal, number: 3, proposedBy: 'agent' } });
+  const words = 'An edit or an answer before was not approved, and it would run with: {"amount":7,"token":"[masked]"}';
+  expect(again.actionRequests[0].description).toBe(`Refund 50\n${words}`);
 });
 
 describe('decisions of the human-in-the-loop middleware', () => {

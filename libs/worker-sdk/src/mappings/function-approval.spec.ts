@@ -17,15 +17,16 @@ const functionCall: FunctionCallContent = {
 const args = { database: 'orders', force: true };
 const digest = `sha256:${'ab'.repeat(32)}`;
 const shownDigest = `sha256:${'cd'.repeat(32)}`;
-const rule: Pick<Asking, 'allowedDecisions' | 'batch' | 'progress' | 'requirement' | 'responses' | 'shownRevision'> = {
+const rule: Omit<Asking, 'approvalId' | 'instructions' | 'proposal' | 'requestedBy' | 'shownDigest'> = {
   ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
   progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
-  ...{ batch: null, responses: [], shownRevision: 2 },
+  ...{ batch: null, labels: { env: 'prod' }, responses: [], shownRevision: 2 },
 };
 const approval = {
   ...{ approvalId: 'apr_1', toolCallId: 'call_1', toolName: 'delete_database', arguments: args },
   proposal: { digest, number: 1, kind: 'run', output: null, proposedBy: 'agent' },
-  ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
+  ...{ shownDigest, requestedBy: 'agent', instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
+  ...{ title: 'Delete a database', description: 'Delete orders?', reason: null },
   ...rule,
 } as const;
 
@@ -66,6 +67,7 @@ describe('a function approval', () => {
       denialId: expect.stringMatching(/^sha256:/),
       proposal: { number: 1, kind: 'run' },
       instructions: [{ respondedBy: 'bob', instruction: 'then call' }],
+      ...{ labels: { env: 'prod' }, title: 'Delete a database', description: 'Delete orders?', reason: null },
     });
     expect(request.functionCall).toMatchObject({ type: 'function_call', callId: 'call_1', name: 'delete_database' });
     expect(proposedCallOf(request.functionCall)).toEqual(proposedCallOf(functionCall));

@@ -18,7 +18,8 @@ export interface FunctionCallContent {
   readonly arguments: string | Readonly<Record<string, unknown>>;
   /**
    * The response MUST have those of the request, which say what was shown to whom (`Shown`). Show `proposal`, where it is an answer in
-   * place of the run, and `instructions` with the call.
+   * place of the run, `labels` and `instructions` with the call, and for comfort what the agent says of it: `title`, `description`
+   * (such as its `approvalPrompt`) and `reason`.
    */
   readonly additionalProperties?: Readonly<Record<string, unknown>>;
 }
@@ -61,15 +62,18 @@ function parsed(text: string): JsonValue {
 
 type Asked = Pick<ApprovalView, 'arguments' | 'toolCallId' | 'toolName'> & Asking;
 
+/** What the request says of the call besides. */
+type Described = Pick<ApprovalView, 'description' | 'reason' | 'title'>;
+
 /**
  * The content that asks a person, who alone can answer it. Its `id` is that of the approval.
  * @param approval as the client of the person reads it: with masks where the person must not see a value.
  * @param person their principal: `(await user.getMe()).principal`.
  */
-export function functionApprovalRequest(approval: Asked, person: string): FunctionApprovalRequestContent {
-  const { approvalId, toolCallId, toolName, arguments: args } = approval;
+export function functionApprovalRequest(approval: Asked & Described, person: string): FunctionApprovalRequestContent {
+  const { approvalId, toolCallId, toolName, arguments: args, title, description, reason } = approval;
   const functionCall = { type: 'function_call', callId: toolCallId, name: toolName, arguments: args } as const;
-  const additionalProperties = shownTo(person, approval);
+  const additionalProperties = { ...shownTo(person, approval), title, description, reason };
   return { type: 'function_approval_request', id: approvalId, functionCall: { ...functionCall, additionalProperties } };
 }
 

@@ -26,6 +26,8 @@ export interface Shown extends Bound, Question {
   readonly progress: ApprovalView['progress'];
   /** The decision of this person that stands; null: none. They withdraw it before they answer otherwise. */
   readonly answered: ApprovalView['allowedDecisions'][number] | null;
+  /** What the call is relative to, such as its folder and its server: a part of what is approved. */
+  readonly labels: ApprovalView['labels'];
   /** The calls that run together or not at all: one prompt asks about them (`promptsOf`). Null: the call is decided alone. */
   readonly together: readonly string[] | null;
 }
@@ -33,18 +35,18 @@ export interface Shown extends Bound, Question {
 /** The members of an approval that its question is made of. */
 export type Asking = Pick<
   ApprovalView,
-  'allowedDecisions' | 'approvalId' | 'batch' | 'progress' | 'responses' | 'shownDigest' | 'shownRevision'
+  'allowedDecisions' | 'approvalId' | 'batch' | 'labels' | 'progress' | 'responses' | 'shownDigest' | 'shownRevision'
 > &
   Parameters<typeof boundBy>[0] & { readonly requirement: Pick<ApprovalView['requirement'], 'requireReason'> };
 
 /** Returns what the question for a person shows, as a message carries it: without members that are absent. */
 export function shownTo(person: string, approval: Asking): Shown & JsonObject {
-  const { allowedDecisions, batch, progress, requirement, responses } = approval;
+  const { allowedDecisions, batch, labels, progress, requirement, responses } = approval;
   const own = responses.find((one) => one.counted && isOf(person, one));
   const shown = {
     ...questionOf(person, approval),
     ...boundBy(approval),
-    ...{ allowedDecisions, requireReason: requirement.requireReason, progress },
+    ...{ allowedDecisions, requireReason: requirement.requireReason, progress, labels },
     answered: own?.decision.type ?? null,
     together: batch?.mode === 'all-or-nothing' && batch.callIds.length > 1 ? batch.callIds : null,
   };

@@ -7,17 +7,17 @@ import type { ToolApproval } from './user-interaction.js';
 const digest = `sha256:${'ab'.repeat(32)}`;
 const shownDigest = `sha256:${'cd'.repeat(32)}`;
 const parameters = { path: '/etc/hosts', line: 3 };
-const rule: Pick<Asking, 'allowedDecisions' | 'batch' | 'progress' | 'requirement' | 'responses' | 'shownRevision'> = {
+const rule: Omit<Asking, 'approvalId' | 'instructions' | 'proposal' | 'requestedBy' | 'shownDigest'> = {
   ...{ allowedDecisions: ['approve', 'edit', 'deny'], requirement: { requireReason: ['deny'] } },
   progress: [{ approvedBy: ['bob'], deniedBy: [], missing: 1, missingOf: null }],
-  ...{ batch: null, responses: [], shownRevision: 2 },
+  ...{ batch: null, labels: {}, responses: [], shownRevision: 2 },
 };
 const approval = {
   ...{ approvalId: 'apr_1', runId: 'thread-1', toolName: 'delete_line', toolDescription: 'Deletes a line of a file' },
   ...{ arguments: parameters, description: null },
   ...{ requestedAt: '2026-11-29T12:00:00.000Z', expiresAt: '2026-11-29T12:01:00.000Z' },
   proposal: { digest, number: 1, kind: 'run', output: null, proposedBy: 'agent' },
-  ...{ shownDigest, instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
+  ...{ shownDigest, requestedBy: 'agent', instructions: [{ respondedBy: 'bob', instruction: 'then call' }] },
   ...rule,
 } as const;
 const kim = 'desk#kim';
@@ -64,7 +64,7 @@ describe('an interaction with the user of a workflow', () => {
         ...{ allowedDecisions: ['approve', 'edit', 'deny'], requireReason: ['deny'], progress: approval.progress },
         questionId: asked.interactionId.split('/')[2],
         denialId: asked.interactionId.split('/')[1],
-        ...{ person: kim, shownRevision: 2, answered: null, together: null },
+        ...{ person: kim, shownRevision: 2, answered: null, together: null, requestedBy: 'agent', labels: {} },
       },
     });
     // Without a question of the agent the description of the tool stands in its place, and the event has that already.
@@ -81,22 +81,10 @@ describe('an interaction with the user of a workflow', () => {
 
   it('says who edited the parameters, and does not say it of the request that is asked about again', () => {
     const proposal = { ...approval.proposal, number: 3, proposedBy: 'bob' };
-    const response = {
-      number: 1,
-      respondedBy: 'bob',
-      onBehalfOf: null,
-      reason: null,
-      via: 'desk',
-      counted: true,
-    } as const;
-    const decision = { type: 'edit', arguments: parameters } as const;
-    const edit = { ...response, decision, respondedAt: '2026-11-29T12:00:00.000Z' };
     const promptOf = (change: object) => interactionRequested({ ...approval, proposal, ...change }, place).prompt;
-    expect(promptOf({ responses: [edit] })).toMatch(
-      /Edited: "bob" changed the arguments, and it would run with: .*hosts/,
-    );
+    expect(promptOf({})).toMatch(/Edited: "bob" changed the arguments, and it would run with: .*hosts/);
     const again = { ...proposal, number: 4, proposedBy: 'agent' };
-    const prompt = promptOf({ proposal: again, responses: [{ ...edit, counted: false }] });
+    const prompt = promptOf({ proposal: again });
     expect(prompt).toMatch(/before was not approved, and it would run with: .*hosts/);
     expect(prompt).not.toContain('"agent"');
   });

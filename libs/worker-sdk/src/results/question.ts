@@ -8,17 +8,19 @@ export interface Bound {
   readonly shownDigest: string;
   /** Of kind `answer`: people are asked about `output` in place of the run. */
   readonly proposal: Pick<ApprovalView['proposal'], 'number' | 'kind' | 'output' | 'proposedBy'>;
+  /** The principal that requested the call. */
+  readonly requestedBy: ApprovalView['requestedBy'];
   /** What the agent is told with the decision: every person who decides sees it first. */
   readonly instructions: ApprovalView['instructions'];
 }
 
 /** Returns the digests of what is asked, and what of it is not in the call. */
 export function boundBy(
-  approval: Pick<ApprovalView, 'instructions' | 'shownDigest'> & Pick<Bound, 'proposal'> & Digested,
+  approval: Pick<ApprovalView, 'instructions' | 'requestedBy' | 'shownDigest'> & Pick<Bound, 'proposal'> & Digested,
 ): Bound {
-  const { shownDigest, instructions } = approval;
+  const { shownDigest, requestedBy, instructions } = approval;
   const { digest: proposalDigest, number, kind, output, proposedBy } = approval.proposal;
-  return { proposalDigest, shownDigest, proposal: { number, kind, output, proposedBy }, instructions };
+  return { proposalDigest, shownDigest, requestedBy, proposal: { number, kind, output, proposedBy }, instructions };
 }
 
 /** All that a response with these digests agrees to, for an interface that shows no other view of the call. */
@@ -51,9 +53,8 @@ interface Digested {
   readonly proposal: Pick<ApprovalView['proposal'], 'digest'>;
 }
 
-/** The members of an approval that its question is made of. Without `responses`, an edit that has ended is not told from another one. */
-export type Questioned = Pick<ApprovalView, 'arguments' | 'description' | 'instructions' | 'toolName'> &
-  Partial<Pick<ApprovalView, 'responses'>> &
+/** The members of an approval that its question is made of. */
+export type Questioned = Pick<ApprovalView, 'arguments' | 'description' | 'instructions' | 'requestedBy' | 'toolName'> &
   Pick<Bound, 'proposal'>;
 
 /**
@@ -74,7 +75,7 @@ export function offeredDecisions({
 
 /** What people decide about besides the request: an edit, an answer in place of the run, and the instructions to the agent. */
 export function toldLines(
-  asked: Pick<Questioned, 'arguments' | 'instructions' | 'proposal' | 'responses'>,
+  asked: Pick<Questioned, 'arguments' | 'instructions' | 'proposal' | 'requestedBy'>,
 ): readonly string[] {
   const { instructions } = asked;
   return [
@@ -87,19 +88,13 @@ export function toldLines(
 }
 
 /** Attack: an edit to other arguments stands behind the question that the agent wrote about its own. */
-function changedLines({
-  arguments: args,
-  proposal,
-  responses = [],
-}: Parameters<typeof toldLines>[0]): readonly string[] {
+function changedLines({ arguments: args, proposal, requestedBy }: Parameters<typeof toldLines>[0]): readonly string[] {
   const { kind, number, output, proposedBy } = proposal;
   const person = JSON.stringify(proposedBy);
   if (kind === 'answer') return [`It would not run: ${person} answers in its place: ${JSON.stringify(output)}`];
   if (number === 1) return [];
-  const edits = responses.filter(({ decision }) => decision.type === 'edit' || decision.type === 'answer');
-  // It has ended, such as with its withdrawal, and the request of the agent is asked about again.
-  const isOver =
-    edits.some(({ counted }) => !counted) && !edits.some((one) => one.counted && one.respondedBy === proposedBy);
-  const what = isOver ? 'An edit or an answer before was not approved' : `Edited: ${person} changed the arguments`;
+  // An edit has ended, such as with its withdrawal, and the request of the agent is asked about again.
+  const isRequest = proposedBy === requestedBy;
+  const what = isRequest ? 'An edit or an answer before was not approved' : `Edited: ${person} changed the arguments`;
   return [`${what}, and it would run with: ${JSON.stringify(args)}`];
 }
