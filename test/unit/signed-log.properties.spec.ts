@@ -260,6 +260,12 @@ const confirmationOf = (key: Authenticator, confirmedBy: string, assertion?: obj
   return { ...confirmed, eventId: crypto.randomUUID(), data: forged } as unknown as RecordedEvent;
 };
 
+const removalOf = ({ credentialId }: Authenticator, removedAt: string): RecordedEvent => {
+  const data = { credentialId, removedBy: 'alice', removedAt };
+  const more = { eventId: crypto.randomUUID(), recordedAt: removedAt, type: 'PasskeyRemoved', data };
+  return { ...honest[0], ...more } as unknown as RecordedEvent;
+};
+
 /** Puts events behind the passkeys of the honest log, and signs a vote of alice with the stolen key. */
 const withKeys =
   (...more: readonly RecordedEvent[]): Change =>
@@ -382,17 +388,13 @@ const attacks: Readonly<Record<string, fc.Arbitrary<Change>>> = {
     ),
   ),
   'a removed key': fc.constant((events: RecordedEvent[]) => {
-    const [first] = honest;
-    const { credentialId } = keys.alice;
-    const data = { credentialId, removedBy: 'alice', removedAt: '2026-11-28T10:00:00.000Z' };
-    const removal = {
-      ...first,
-      eventId: crypto.randomUUID(),
-      type: 'PasskeyRemoved',
-      data,
-    } as unknown as RecordedEvent;
     const at = events.findLastIndex(({ stream }) => stream === passkeysStream(tenant)) + 1;
-    return events.toSpliced(at, 0, removal);
+    return events.toSpliced(at, 0, removalOf(keys.alice, '2026-11-28T10:00:00.000Z'));
+  }),
+  'a key that was removed long before the last vote': fc.constant((events: RecordedEvent[]) => {
+    const at = events.findLastIndex((event) => isVote(event) && voteOf(event).approvalId === approvalId('two'));
+    const decidedAt = Date.parse(events[at]?.recordedAt ?? '');
+    return events.toSpliced(at, 0, removalOf(keys.alice, new Date(decidedAt - 20 * 60_000).toISOString()));
   }),
   'a page of another site': fc
     .constantFrom(

@@ -56,6 +56,10 @@ export interface CountedVote {
   /** The stage of the first requirement that was asked, from 0. */
   readonly stage: number;
   readonly at: string;
+  /** The passkey with which it was signed; null: it was not signed. */
+  readonly passkey: string | null;
+  /** What the log of record gave its person when they voted: the groups of it, and the delegation. Absent: not compared. */
+  readonly given?: { readonly groups: readonly string[]; readonly isDelegate: boolean };
 }
 
 /** Groups that an escalation let into one stage of one requirement of the current proposal. */

@@ -71,6 +71,7 @@ export type Unproven =
   | 'known-loss'
   | 'off-time'
   | 'past-end'
+  | 'earlier-votes'
   | 'past-stop'
   | 'under-stop'
   | RightsUnproven

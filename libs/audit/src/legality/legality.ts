@@ -19,6 +19,7 @@ import { judgeStatedTime } from './stated-times.js';
 import { judgeRemembered } from './remembered.js';
 import { judgeReveal } from '../rights/judge-reveal.js';
 import { judgeRights } from '../rights/judge-rights.js';
+import { judgeEarlierVotes, withGiven } from '../rights/earlier-votes.js';
 import { judgeNames } from '../rights/one-person.js';
 import { createRightsRecord } from '../rights/record.js';
 import { graceMs } from '../rights/timeline.js';
@@ -101,7 +102,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
         ? undefined
         : [silences, restores].reduce(
             (state, record) => record.placed(event, state),
-            steps.placed(event, before, places.placed(event, next)),
+            steps.placed(event, before, withGiven(event, places.placed(event, next), rights)),
           );
       const state = after ?? before;
       streams.set(event.stream, {
@@ -115,11 +116,15 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       notePolicies(event, cited, recorded);
       const ofPerson = judgeRights(event, rights, before);
       const taken = after === undefined ? nothing : takeLegal(event, before, after);
+      // One lie is one finding.
+      const isNotCounted = after === undefined || ofPerson.illegal.length > 0;
+      const counted = isNotCounted ? nothing : judgeEarlierVotes(event, after, { rights, streams });
       const isLeaning = streamsBehind(event).some((stream) => streams.get(stream)?.state?.kind === 'set-aside');
       return {
-        illegal: [...misplaced, ...broken, ...ofPerson.illegal, ...taken.illegal],
+        illegal: [...misplaced, ...broken, ...ofPerson.illegal, ...counted.illegal, ...taken.illegal],
         unproven: once([
           ...unproven,
+          ...counted.unproven,
           ...taken.unproven,
           ...optionally('leans-on-set-aside', isLeaning),
           ...optionally('older-rules', isOlder),

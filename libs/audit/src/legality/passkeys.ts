@@ -57,7 +57,7 @@ function changed(event: JudgedEvent, known: PasskeyState | undefined, keys: Keys
       if (known === undefined || known.status === 'removed') return illegal('passkey', 'no such passkey is registered');
       if (!isSameFolded(known.principal, removedBy))
         return illegal('passkey', `${removedBy} removes a passkey of another`);
-      return { key: { ...known, status: 'removed' }, isBySignIn: false };
+      return { key: { ...known, status: 'removed', removedAt: event.recordedAt }, isBySignIn: false };
     }
     default:
       return illegal('stream', `an event of the type ${event.type} has no place in the stream of passkeys`);

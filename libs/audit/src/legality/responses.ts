@@ -70,6 +70,7 @@ function answeredBy(event: JudgedEvent, response: Response, call: CallState, app
     proposal: number,
     stage: openStage(before, 0),
     at: response.respondedAt,
+    passkey: response.signature?.credentialId ?? null,
   };
   const votes = [...proposed.votes.filter((one) => !isSameVoice(one, vote)), vote];
   const isTouched = proposed.isTouched || response.decision.type !== 'approve';

@@ -56,6 +56,8 @@ export interface PasskeyState {
   readonly origin: string;
   readonly waitsFor: 'none' | 'any-passkey' | 'another-person';
   readonly status: 'waiting' | 'active' | 'removed';
+  /** When its removal was recorded. Absent: it was not removed. */
+  readonly removedAt?: string;
 }
 
 /** Of the passkeys of a tenant's people, by credential id. */

@@ -82,7 +82,11 @@ export function isOfNotifier(
 }
 
 /** The policy says who responds in whose place, and when. The represented person must be an approver. */
-function judgeDelegation(act: Act, represented: string, record: RightsRecord): readonly Word[] {
+export function judgeDelegation(
+  act: Pick<Act, 'by' | 'at' | 'credential'>,
+  represented: string,
+  record: RightsRecord,
+): readonly Word[] {
   const { by, at } = act;
   const isApprover =
     isOfProvider(represented, record) ||

@@ -68,6 +68,8 @@ const words: Readonly<Record<Counted, string>> = {
     'with a time more than two seconds after their record, or before the record of the event before them in their call: which one is right',
   'past-end':
     'that say that they happened before a deadline or the end of a grant, and were recorded more than two seconds after it: whether they were in time',
+  'earlier-votes':
+    'that decide with a vote whose person lost a group of it, a delegation or the passkey less than 15 minutes before: whether it still counted',
   'past-stop':
     'that say that they happened before a stop, and were recorded more than three seconds after it: whether they were in time',
   'under-stop':
