@@ -16,6 +16,13 @@ export function notCovered(grantId: string, request: RequestFacts, streams: Know
   if (grant?.kind !== 'grant' || !grant.callIds.includes(request.callId) || !isAbout(grant, request)) {
     return illegal('grant', `the grant ${grantId} has no use for this call, or is about others`);
   }
+  if (grant.runIds[grant.callIds.indexOf(request.callId)] !== request.runId) {
+    return illegal('grant', `the use of ${grantId} names another run than that of the call`);
+  }
+  // Attack: a call that waits, or has ended, gets a grant of its own.
+  if (isBeforeBy(skewMsMax, request.recordedAt, grant.givenAt)) {
+    return illegal('grant', `the grant ${grantId} was given after this call was requested`);
+  }
   const over = endsOf(grant).find(({ at }) => isBeforeBy(skewMsMax, at, request.requestedAt));
   return over === undefined
     ? undefined

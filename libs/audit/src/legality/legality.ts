@@ -17,6 +17,7 @@ import { createSteps } from './steps.js';
 import { createStops } from './stops.js';
 import { judgeStatedTime } from './stated-times.js';
 import { judgeRemembered } from './remembered.js';
+import { judgeListed } from '../rights/judge-listed.js';
 import { judgeReveal } from '../rights/judge-reveal.js';
 import { judgeRights } from '../rights/judge-rights.js';
 import { judgeEarlierVotes, withGiven } from '../rights/earlier-votes.js';
@@ -70,6 +71,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
     const ofPeople = [
       judgeNames(event, before, after, rights),
       judgeReveal(event, before, rights),
+      judgeListed(event, rights),
       judgeRemembered(event, streams, scope.isWhole),
     ];
     const words = [

@@ -1,4 +1,4 @@
-import { isRunCancellationStream, subjectStream, systemEventTypes } from '@countersign/contracts';
+import { grantLimits, isRunCancellationStream, subjectStream, systemEventTypes } from '@countersign/contracts';
 import type { GrantTerms } from '@countersign/contracts';
 import { digestOf } from './digests.js';
 import { illegal, isCallType, isSealedAt } from './judged-event.js';
@@ -7,7 +7,7 @@ import { isSameName } from './names.js';
 import { countsPrefix } from './places.js';
 import { batchStreamOf } from './requests.js';
 import type { BatchState, GrantState, KnownStreams, PolicyState, StreamState } from './streams.js';
-import { hasCome } from './times.js';
+import { hasCome, isBeforeBy, skewMsMax } from './times.js';
 
 type Next<State> = Illegal | State;
 
@@ -39,7 +39,9 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
   if (terms.tenant !== event.metadata.tenant) return illegal('stream', 'it is a grant of another tenant');
   const isProposed = event.type === 'GrantProposed';
   if (isProposed !== (terms.risk === 'high')) return illegal('grant', 'a grant of high risk waits for a second person');
-  const { createdBy, toolName, risk, expiresAt, maxUses, groups, assurance } = terms;
+  const broken = notGivable(event, terms);
+  if (broken !== undefined) return broken;
+  const { createdBy, toolName, risk, expiresAt, maxUses, groups, assurance, isListed } = terms;
   const usesMax = Math.min(maxUses ?? grantUsesMax, grantUsesMax);
   return {
     kind: 'grant',
@@ -48,11 +50,25 @@ function granted(event: JudgedEvent, grant: GrantState | undefined): Next<GrantS
     confirmedBy: null,
     toolName,
     risk,
-    ...{ expiresAt, revoked: null, groups, assurance },
+    ...{ expiresAt, revoked: null, groups, assurance, isListed, givenAt: event.recordedAt },
     usesMax,
-    callIds: [],
+    ...{ callIds: [], runIds: [] },
     scope: scopeOf(event, terms),
   };
+}
+
+/** Attacks: a grant outlasts every limit, also by a time ahead; or it is of somebody who gives none, or as sure as a signature. */
+function notGivable(
+  { data, recordedAt }: JudgedEvent,
+  { createdAt, expiresAt, assurance }: GrantTerms,
+): Illegal | undefined {
+  const { vouchedBy } = data as { readonly vouchedBy?: string };
+  if (vouchedBy !== undefined) return illegal('grant', 'a person of a front end gives none');
+  if (assurance === 'high') return illegal('grant', 'its assurance is the one of a signature');
+  const from = createdAt < recordedAt ? createdAt : recordedAt;
+  return isBeforeBy(grantLimits.msMax + skewMsMax, from, expiresAt)
+    ? illegal('grant', 'it lasts more than 90 days')
+    : undefined;
 }
 
 function scopeOf(event: JudgedEvent, terms: GrantTerms): GrantState['scope'] {
@@ -68,22 +84,23 @@ function confirmed(event: JudgedEvent, grant: GrantState): Next<GrantState> {
   if (grant.status !== 'pending') return illegal('grant', `a grant that is ${grant.status} waits for no person`);
   if (isSameName(confirmedBy, grant.createdBy)) return illegal('four-eyes', `${confirmedBy} confirms their own grant`);
   if (hasCome(grant.expiresAt, confirmedAt)) return illegal('deadline', 'the grant had expired');
-  return { ...grant, status: 'active', confirmedBy };
+  return { ...grant, status: 'active', confirmedBy, givenAt: event.recordedAt };
 }
 
 function used(event: JudgedEvent, grant: GrantState): Next<GrantState> {
-  const { callId, nth, usedAt } = event.data as {
+  const { callId, runId, nth, usedAt } = event.data as {
     readonly callId: string;
+    readonly runId: string;
     readonly nth: number;
     readonly usedAt: string;
   };
-  const { status, callIds, usesMax, expiresAt } = grant;
+  const { status, callIds, runIds, usesMax, expiresAt } = grant;
   if (status !== 'active') return illegal('grant', `a grant that is ${status} covers no call`);
   if (hasCome(expiresAt, usedAt)) return illegal('deadline', 'the grant had expired');
   if (nth !== callIds.length + 1) return illegal('grant', `use ${String(nth)} follows use ${String(callIds.length)}`);
   if (nth > usesMax) return illegal('grant', 'every use of the grant is taken');
   if (callIds.includes(callId)) return illegal('grant', 'the call has a use of the grant already');
-  return { ...grant, callIds: [...callIds, callId] };
+  return { ...grant, callIds: [...callIds, callId], runIds: [...runIds, runId] };
 }
 
 function revoked({ data, recordedAt }: JudgedEvent, grant: GrantState): Next<GrantState> {

@@ -15,6 +15,21 @@ export interface Runs {
 /** Marks of calls that the cancellation of a run named, and of runs that a denial ended. No event has a stream of these names. */
 const namedPrefix = '\u0000cancelled ';
 const endedPrefix = '\u0000ended ';
+const cancelledPrefix = '\u0000cancelled run ';
+
+/** No principal has this name. */
+const everyone = '\u0000';
+
+type Cancelled = Pick<EventData<'ToolCallRequested'>, 'runId'> & {
+  readonly callIds: readonly string[];
+  readonly cancelledBy: string;
+  readonly roles?: readonly string[];
+};
+
+/** Null: those of grants that name no principal. */
+function cancelledOf(runId: string, principal: string | null): string {
+  return cancelledPrefix + JSON.stringify([runId, principal]);
+}
 
 /**
  * No run has ended yet. Attack: a run is cancelled, or a denial ends it, and its calls run all the same. A person or a worker may have
@@ -41,14 +56,26 @@ export function createRuns(streams: KnownStreams): Runs {
     }
     return before?.kind === 'call' && goesOn(event, before) && !hasBegun(before) ? [before] : [];
   };
+  /** The cancellation of a run revokes its grants, also where a process was too slow. One that is given after it covers. */
+  const isUseAfter = ({ type }: JudgedEvent, before: StreamState | undefined): boolean => {
+    if (type !== 'GrantUsed' || before?.kind !== 'grant' || before.scope.runId === null) return false;
+    const { runId, requestedBy } = before.scope;
+    const ends = [everyone, requestedBy].map((principal) => streams.get(cancelledOf(runId, principal))?.next ?? 0);
+    return Date.parse(before.givenAt) < Math.max(...ends);
+  };
   return {
     judge: (event, before) => ({
       illegal: [],
-      unproven: goingOn(event, before).some(isOver) ? ['run-over'] : [],
+      unproven: goingOn(event, before).some(isOver) || isUseAfter(event, before) ? ['run-over'] : [],
     }),
     take: (event, before) => {
       if (event.type === 'RunCancelled') {
-        const { callIds } = event.data as { readonly callIds: readonly string[] };
+        const { callIds, runId, cancelledBy, roles = [] } = event.data as Cancelled;
+        const next = Date.parse(event.recordedAt);
+        // Who is no admin ends no grant that is for another principal.
+        for (const principal of roles.includes('admin') ? [null, everyone] : [null, cancelledBy]) {
+          streams.set(cancelledOf(runId, principal), { next, state: undefined });
+        }
         for (const callId of callIds) streams.set(namedPrefix + callId, { next: 0, state: undefined });
       }
       const { endsRun } = event.data as Partial<EventData<'ApprovalResponded'>>;

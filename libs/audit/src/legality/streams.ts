@@ -12,6 +12,10 @@ export interface GrantState {
   /** The highest risk of a rule that it may answer. */
   readonly risk: GrantTerms['risk'];
   readonly expiresAt: string;
+  /** When it began to hold, by its record: it was given, or a second person confirmed it. */
+  readonly givenAt: string;
+  /** The policy named its creator when it was given. */
+  readonly isListed: boolean;
   /** When it was revoked, by its word and by its record; null: it was not. */
   readonly revoked: { readonly at: string; readonly recordedAt: string } | null;
   /** How many backups had been restored when it was given. Absent: none. */
@@ -21,6 +25,8 @@ export interface GrantState {
   readonly assurance: GrantTerms['assurance'];
   readonly usesMax: number;
   readonly callIds: readonly string[];
+  /** The run that each of its uses names. */
+  readonly runIds: readonly string[];
   /** The calls that it is about, besides their tool; null: every one. */
   readonly scope: {
     readonly runId: string | null;

@@ -6,6 +6,7 @@ import { compared } from '../legality/names.js';
 import type { GrantState } from '../legality/streams.js';
 import { notInGroups } from '../rights/groups.js';
 import { areOne } from '../rights/one-person.js';
+import { isUnlisted } from '../rights/judge-listed.js';
 import type { RightsRecord } from '../rights/record.js';
 import type { Word } from '../rights/word.js';
 import { rankOf } from './compare-requirement.js';
@@ -15,7 +16,7 @@ import { rankOf } from './compare-requirement.js';
  * not ask gives the grant, or one who answers their own request, or through a channel that is not sure enough.
  */
 export function judgeGivers(
-  { createdBy, confirmedBy, groups, assurance }: GrantState,
+  { createdBy, confirmedBy, groups, assurance, isListed }: GrantState,
   { stages, fourEyes, minAssurance, risk }: Requirement,
   { request }: CallState,
   rights: RightsRecord,
@@ -26,14 +27,19 @@ export function judgeGivers(
   if (rankOf(assurance) < rankOf(minAssurance)) {
     return [illegal('grant', `the assurance ${assurance} of the grant is too low`)];
   }
+  if (isListed && isUnlisted(createdBy, request.recordedAt, rights)) {
+    return [illegal('grant', `${createdBy} has left the approvers of the policy`)];
+  }
   const asked = stages[0]?.groups ?? null;
   if (asked === null) return [];
   // The groups of the second person count where two people are needed.
   const others = risk === 'high' ? second : [];
-  const people = groups.some((group) => asked.includes(group)) ? others : [createdBy, ...others];
-  return people.flatMap((by) => {
+  const wasAsked = groups.some((group) => asked.includes(group));
+  return [createdBy, ...others].flatMap((by) => {
     const word = notInGroups({ by, at: request.recordedAt }, asked, rights);
-    if (word === undefined) return [];
+    const isOfSignIn = by === createdBy && wasAsked;
+    // The groups of a sign-in count where the log does not have where they came from.
+    if (word === undefined || (isOfSignIn && (word !== 'none' || rights.hasNotifier()))) return [];
     return [word === 'none' ? illegal('grant', `nothing gave ${by} a group that the rule asks`) : word];
   });
 }
