@@ -16,6 +16,10 @@ export function notCovered(grantId: string, request: RequestFacts, streams: Know
   if (grant?.kind !== 'grant' || !grant.callIds.includes(request.callId) || !isAbout(grant, request)) {
     return illegal('grant', `the grant ${grantId} has no use for this call, or is about others`);
   }
+  return misusedFor(grantId, grant, request);
+}
+
+function misusedFor(grantId: string, grant: GrantState, request: RequestFacts): Illegal | undefined {
   if (grant.runIds[grant.callIds.indexOf(request.callId)] !== request.runId) {
     return illegal('grant', `the use of ${grantId} names another run than that of the call`);
   }

@@ -63,21 +63,22 @@ export function createRuns(streams: KnownStreams): Runs {
     const ends = [everyone, requestedBy].map((principal) => streams.get(cancelledOf(runId, principal))?.next ?? 0);
     return Date.parse(before.givenAt) < Math.max(...ends);
   };
+  const cancel = ({ data, recordedAt }: JudgedEvent): void => {
+    const { callIds, runId, cancelledBy, roles = [] } = data as Cancelled;
+    const next = Date.parse(recordedAt);
+    // Who is no admin ends no grant that is for another principal.
+    for (const principal of roles.includes('admin') ? [null, everyone] : [null, cancelledBy]) {
+      streams.set(cancelledOf(runId, principal), { next, state: undefined });
+    }
+    for (const callId of callIds) streams.set(namedPrefix + callId, { next: 0, state: undefined });
+  };
   return {
     judge: (event, before) => ({
       illegal: [],
       unproven: goingOn(event, before).some(isOver) || isUseAfter(event, before) ? ['run-over'] : [],
     }),
     take: (event, before) => {
-      if (event.type === 'RunCancelled') {
-        const { callIds, runId, cancelledBy, roles = [] } = event.data as Cancelled;
-        const next = Date.parse(event.recordedAt);
-        // Who is no admin ends no grant that is for another principal.
-        for (const principal of roles.includes('admin') ? [null, everyone] : [null, cancelledBy]) {
-          streams.set(cancelledOf(runId, principal), { next, state: undefined });
-        }
-        for (const callId of callIds) streams.set(namedPrefix + callId, { next: 0, state: undefined });
-      }
+      if (event.type === 'RunCancelled') cancel(event);
       const { endsRun } = event.data as Partial<EventData<'ApprovalResponded'>>;
       if (event.type !== 'ApprovalResponded' || endsRun !== true || before?.kind !== 'call') return;
       const { request } = before;

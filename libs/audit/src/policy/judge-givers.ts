@@ -16,32 +16,53 @@ import { rankOf } from './compare-requirement.js';
  * not ask gives the grant, or one who answers their own request, or through a channel that is not sure enough.
  */
 export function judgeGivers(
-  { createdBy, confirmedBy, groups, assurance, isListed }: GrantState,
+  grant: GrantState,
   { stages, fourEyes, minAssurance, risk }: Requirement,
   { request }: CallState,
   rights: RightsRecord,
 ): readonly (Word | 'other-names')[] {
-  const second = confirmedBy === null ? [] : [confirmedBy];
-  const ofRequester = fourEyes ? judgeRequesters([createdBy, ...second], request, rights) : undefined;
+  const second = grant.confirmedBy === null ? [] : [grant.confirmedBy];
+  const ofRequester = fourEyes ? judgeRequesters([grant.createdBy, ...second], request, rights) : undefined;
   if (ofRequester !== undefined) return [ofRequester];
-  if (rankOf(assurance) < rankOf(minAssurance)) {
-    return [illegal('grant', `the assurance ${assurance} of the grant is too low`)];
-  }
-  if (isListed && isUnlisted(createdBy, request.recordedAt, rights)) {
-    return [illegal('grant', `${createdBy} has left the approvers of the policy`)];
-  }
+  const broken = notSure(grant, minAssurance) ?? hasLeft(grant, request, rights);
+  if (broken !== undefined) return [broken];
   const asked = stages[0]?.groups ?? null;
-  if (asked === null) return [];
   // The groups of the second person count where two people are needed.
-  const others = risk === 'high' ? second : [];
-  const wasAsked = groups.some((group) => asked.includes(group));
-  return [createdBy, ...others].flatMap((by) => {
-    const word = notInGroups({ by, at: request.recordedAt }, asked, rights);
-    const isOfSignIn = by === createdBy && wasAsked;
-    // The groups of a sign-in count where the log does not have where they came from.
-    if (word === undefined || (isOfSignIn && (word !== 'none' || rights.hasNotifier()))) return [];
-    return [word === 'none' ? illegal('grant', `nothing gave ${by} a group that the rule asks`) : word];
-  });
+  return asked === null ? [] : judgeGroups(grant, asked, { people: risk === 'high' ? second : [], request, rights });
+}
+
+function notSure({ assurance }: GrantState, needed: Requirement['minAssurance']): Illegal | undefined {
+  return rankOf(assurance) < rankOf(needed)
+    ? illegal('grant', `the assurance ${assurance} of the grant is too low`)
+    : undefined;
+}
+
+function hasLeft(
+  { createdBy, isListed }: GrantState,
+  { recordedAt }: CallState['request'],
+  rights: RightsRecord,
+): Illegal | undefined {
+  return isListed && isUnlisted(createdBy, recordedAt, rights)
+    ? illegal('grant', `${createdBy} has left the approvers of the policy`)
+    : undefined;
+}
+
+/** Each is still in a group. Those of a sign-in count where the log does not have where they came from. */
+function judgeGroups(
+  { createdBy, groups }: GrantState,
+  asked: readonly string[],
+  { people, request, rights }: { people: readonly string[]; request: CallState['request']; rights: RightsRecord },
+): readonly Word[] {
+  const isOfSignIn = groups.some((group) => asked.includes(group));
+  const wordOf = (by: string) => notInGroups({ by, at: request.recordedAt }, asked, rights);
+  const ofCreator = wordOf(createdBy);
+  const isLeft = isOfSignIn && (ofCreator !== 'none' || rights.hasNotifier());
+  return [
+    ...(isLeft ? [] : [{ by: createdBy, word: ofCreator }]),
+    ...people.map((by) => ({ by, word: wordOf(by) })),
+  ].flatMap(({ by, word }) =>
+    word === 'none' ? [illegal('grant', `nothing gave ${by} a group that the rule asks`)] : (word ?? []),
+  );
 }
 
 /** A grant covers no request of its own people, under any of the names that the policy gives them. */
