@@ -63,6 +63,19 @@ it('prints the state as JSON', async () => {
   expect(JSON.parse(out)).toEqual(state);
 });
 
+it('prints the stops in force, and the groups and delegates of the policy', async () => {
+  const scope = { tenant: null, agentId: 'bot-*', toolName: null };
+  const stop = { stopId: 'stop_1', scope, reason: 'it pays twice', declaredBy: 'kim', declaredAt: 'then' };
+  const delegates = [{ to: 'carol', from: 'monday', until: 'friday' }];
+  const people = [{ principal: 'bob', groups: ['ops', 'security'], delegates }];
+  const state = { asOf: 'x', position: 1, policy: null, calls: [], grants: [], rights: [], complete: true };
+  server.intercept = () => ({ status: 200, body: { ...state, stops: [stop], people } });
+  const { out } = await run('audit', 'state');
+  const line = out.replaceAll(/\s+/g, ' ');
+  expect(line).toContain('stops: 1 stop_1 every tenant, agents bot-*, every tool by kim at then: it pays twice');
+  expect(line).toContain('people of the policy: 1 bob ops, security; carol answers for them until friday');
+});
+
 it('shows a call as it was at a moment, by the id of its approval too, and says that it was not recorded yet', async () => {
   const asked: string[] = [];
   const answer = { callId: 'tc_a', events: [event], toolCall: callOf(approvalOf({ callId: 'tc_a' })) };

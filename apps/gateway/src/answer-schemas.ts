@@ -8,6 +8,7 @@ import {
   grantViewSchema,
   problemSchema,
   receiptSchema,
+  stopViewSchema,
   toolCallViewSchema,
 } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
@@ -143,6 +144,16 @@ const rightsSchema = z
   })
   .meta({ id: 'RightsAt', description: 'What one credential could do.' });
 
+const personAtSchema = z
+  .strictObject({
+    principal: z.string().meta({ description: 'The person.' }),
+    groups: z.array(z.string()).meta({ description: 'The groups that the policy gives them.' }),
+    delegates: z
+      .array(z.strictObject({ to: z.string(), from: z.string(), until: z.string() }))
+      .meta({ description: 'Who could answer in their place at the moment.' }),
+  })
+  .meta({ id: 'PersonAt', description: 'A person of the policy file, with those who could answer for them.' });
+
 export const auditStateSchema = z
   .strictObject({
     asOf: timeSchema.meta({ description: 'The moment.' }),
@@ -163,6 +174,12 @@ export const auditStateSchema = z
       .array(grantViewSchema)
       .meta({ description: 'The grants that were in force or waited for a second person.' }),
     rights: z.array(rightsSchema).meta({ description: 'What each credential of the tokens file could do.' }),
+    people: z.array(personAtSchema).meta({
+      description: 'The people that the policy in force names. Their groups count beside those of their credentials.',
+    }),
+    stops: z.array(stopViewSchema).meta({
+      description: 'The recorded stops that were in force, also those of the operator that cover the tenant.',
+    }),
     unreadable: z.array(z.int()).meta({
       description: 'The positions of events up to then that cannot be read. What they say is not counted.',
     }),

@@ -126,7 +126,8 @@ function toStoppedCall({ request, state, execution }: CallRow): StoppedCall {
   };
 }
 
-function toStopView({ stopId, scope, reason, declaredBy, declaredAt, lifted }: Stop): StopView {
+/** A stop as it is shown. */
+export function toStopView({ stopId, scope, reason, declaredBy, declaredAt, lifted }: Stop): StopView {
   return {
     ...{ stopId, scope, reason, declaredBy, declaredAt },
     ...{ liftedBy: lifted?.by ?? null, liftedAt: lifted?.at ?? null, liftReason: lifted?.reason ?? null },

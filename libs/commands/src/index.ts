@@ -40,7 +40,7 @@ export { UnreadableStreamError } from './stream/unreadable-stream.js';
 export { fileStopId } from './stops/file-stop.js';
 export { isCovered, stopOf } from './stops/coverage.js';
 export { stoppedCallsWords } from './stops/stopped.js';
-export { createKnownStops } from './stops/known-stops.js';
+export { createKnownStops, stopsFor } from './stops/known-stops.js';
 export type { KnownStops, KnownStopsPorts } from './stops/known-stops.js';
 export { createWriteSide, forgetStreams, learnCalls } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';

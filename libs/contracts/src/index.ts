@@ -192,7 +192,7 @@ export {
   proofQuerySchema,
 } from './audit-queries.js';
 export type { AuditEventsQuery, ErasuresQuery } from './audit-queries.js';
-export type { RightsOfProcess, StateAt } from './state-at.js';
+export type { PersonAt, RightsOfProcess, StateAt } from './state-at.js';
 export { oversightGroupings, oversightReportSchema } from './oversight-views.js';
 export type { OversightFigures, OversightGrouping, OversightReport, OversightRow } from './oversight-views.js';
 export { lastReplacesAll, policyStream, shadowPolicyStream, tenantOfPolicyStream } from './policy-events.js';

@@ -34,7 +34,7 @@ export type DeclareStopBody = z.infer<typeof declareStopSchema>;
 export const liftStopSchema = z.strictObject({ reason: reasonSchema }).meta({ id: 'LiftStop' });
 export type LiftStopBody = z.infer<typeof liftStopSchema>;
 
-const stopViewSchema = z
+export const stopViewSchema = z
   .strictObject({
     stopId: z.string(),
     scope: stopScopeSchema,

@@ -45,7 +45,8 @@ function callLines(title: string, none: string, calls: readonly StoppedCall[], c
   ];
 }
 
-function scopeWords({ scope: { tenant, agentId, toolName } }: StopView): string {
+/** The calls that a stop covers, in words. */
+export function scopeWords({ scope: { tenant, agentId, toolName } }: StopView): string {
   const whose = tenant === null ? 'every tenant' : `tenant ${nameWords(tenant)}`;
   const agents = agentId === null ? 'every agent' : `agents ${nameWords(agentId)}`;
   const tools = toolName === null ? 'every tool' : `tools ${nameWords(toolName)}`;

@@ -1,5 +1,13 @@
 import { isReadable, isSettled, toolCallStream, upcast } from '@countersign/contracts';
-import type { GrantEvent, GrantView, LogEvent, RecordedEvent, StateAt, ToolCallView } from '@countersign/contracts';
+import type {
+  GrantEvent,
+  GrantView,
+  LogEvent,
+  PolicyEvent,
+  RecordedEvent,
+  StateAt,
+  ToolCallView,
+} from '@countersign/contracts';
 import type { Actor } from '@countersign/commands';
 import { grantDecider } from '@countersign/domain';
 import type { GrantState } from '@countersign/domain';
@@ -10,7 +18,9 @@ import { toGrantView } from '../grants.js';
 import { createBreather } from '../limits/breather.js';
 import type { GatewayPorts } from '../ports.js';
 import { createOpenStreams } from './open-streams.js';
+import { peopleAt } from './people-at.js';
 import { createRightsFold } from './rights-at.js';
+import { stopsAt } from './stops-at.js';
 
 const pageSize = 500;
 /** The log is read this far beyond the moment: the clock that recorded it may have been set back. */
@@ -35,7 +45,7 @@ export async function stateAt(
     (metadata.tenant === tenant || metadata.tenant === null) && recordedAt <= until;
   const open = createOpenStreams();
   const rights = createRightsFold();
-  let policy: StateAt['policy'] = null;
+  let policy: PolicyAt | null = null;
   let position = 0;
   const unreadable: number[] = [];
   for await (const event of eventsUpTo(ports, soundReadsOf(sealedLog), Date.parse(asOf), signal)) {
@@ -49,14 +59,23 @@ export async function stateAt(
     rights.take(event);
     policy = policyAfter(policy, event);
   }
-  const streamOf: StreamOf = async (name) => {
+  const read: StreamOf = async (name) => {
     signal.throwIfAborted();
-    return (await store.readStream(name)).filter(isIn);
+    return store.readStream(name);
   };
+  const streamOf: StreamOf = async (name) => (await read(name)).filter(isIn);
   const calls = await openCalls(open.callIds(), streamOf);
   const grants = await openGrants(open.grantStreams(), streamOf, Date.parse(asOf));
   const complete = [calls, grants, unreadable].every(({ length }) => length < shownMax);
-  return { asOf: until, position, policy, calls, grants, rights: rights.all(), unreadable, complete };
+  // Those of the operator too, who is another tenant.
+  const stops = await stopsAt(tenant, async (name) =>
+    (await read(name)).filter(({ recordedAt }) => recordedAt <= until),
+  );
+  const people = policy === null ? [] : peopleAt(policy.content, Date.parse(asOf));
+  return {
+    ...{ asOf: until, position, policy: policy === null ? null : namedPolicy(policy) },
+    ...{ calls, grants, rights: rights.all(), people, stops, unreadable, complete },
+  };
 }
 
 type StreamOf = (name: string) => Promise<readonly LogEvent[]>;
@@ -103,10 +122,14 @@ async function* eventsUpTo(
   }
 }
 
-function policyAfter(before: StateAt['policy'], { type, data }: RecordedEvent): StateAt['policy'] {
-  if (type !== 'PolicyActivated') return before;
-  const { policyVersion, activatedBy, activatedAt } = data as NonNullable<StateAt['policy']>;
+type PolicyAt = PolicyEvent['data'];
+
+function namedPolicy({ policyVersion, activatedBy, activatedAt }: PolicyAt): StateAt['policy'] {
   return { policyVersion, activatedBy, activatedAt };
+}
+
+function policyAfter(before: PolicyAt | null, { type, data }: RecordedEvent): PolicyAt | null {
+  return type === 'PolicyActivated' ? (data as PolicyAt) : before;
 }
 
 function grantOf(events: readonly RecordedEvent[], atMs: number): GrantView | undefined {

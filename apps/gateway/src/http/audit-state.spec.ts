@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { systemStream } from '@countersign/contracts';
+import { policyStream, systemStream } from '@countersign/contracts';
+import type { JsonObject, StopEffect } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { createTestPolicies } from '../testing/policies.js';
@@ -13,6 +14,8 @@ interface State {
   readonly calls: readonly { readonly callId: string; readonly state: string; readonly arguments: unknown }[];
   readonly grants: readonly { readonly grantId: string; readonly state: string }[];
   readonly rights: readonly { readonly principal: string; readonly roles: readonly string[] }[];
+  readonly people: readonly unknown[];
+  readonly stops: readonly { readonly stopId: string; readonly liftedAt: string | null }[];
 }
 
 let world: World;
@@ -98,6 +101,48 @@ describe('the state of a tenant at a moment', () => {
       ['mallory', ['admin']],
     ]);
     expect(await seen(await now())).toEqual([['alice', ['auditor']]]);
+  });
+
+  it('has the people of the policy that was in force: their groups, and who may answer for them then', async () => {
+    const delegate = { to: 'bob', from: '2020-01-01T00:00:00Z', until: '2098-01-01T00:00:00Z' };
+    const over = { ...delegate, until: '2021-01-01T00:00:00Z' };
+    const activate = async (revision: number, content: JsonObject) => {
+      const metadata = { tenant: 'default', callId: null, runId: null, schemaVersion: 2, commandId: 'c' };
+      const data = { policyVersion: `sha256:${'a'.repeat(64)}`, content, activatedBy: 'me', activatedAt: await now() };
+      const eventId = `00000000-0000-4000-9000-00000000000${String(revision)}`;
+      const event = { eventId, type: 'PolicyActivated', metadata, data } as const;
+      await world.store.append(policyStream('default'), revision - 1, [event]);
+    };
+    await activate(0, {
+      version: 1,
+      approvers: [{ id: 'alice', groups: ['ops'], delegates: [delegate, over] }, { id: 'bob' }],
+    });
+    const first = await now();
+    await activate(1, { version: 1 });
+    expect((await stateAt(first)).people).toEqual([
+      { principal: 'alice', groups: ['ops'], delegates: [delegate] },
+      { principal: 'bob', groups: [], delegates: [] },
+    ]);
+    expect((await stateAt(await now())).people).toEqual([]);
+  });
+
+  it('has the stops that were in force for the tenant, also those of the operator', async () => {
+    const stop = async (body: object, as: string) =>
+      (await api.send<StopEffect>('POST', '/v1/stops', { as, body: { reason: 'it pays twice', ...body } })).body.stop;
+    const ids = async (asOf: string, as?: string) => (await stateAt(asOf, as)).stops.map(({ stopId }) => stopId);
+    const before = await now();
+    const all = await stop({}, 'stopper');
+    const own = await stop({ tenant: 'default', toolName: 'refund' }, 'stopper');
+    const stopped = await now();
+    await api.send('POST', `/v1/stops/${all.stopId}/lift`, { as: 'admin', body: { reason: 'mended' } });
+    const lifted = await now();
+    await api.send('POST', `/v1/stops/${own.stopId}/lift`, { as: 'admin', body: { reason: 'mended' } });
+
+    expect(await ids(before)).toEqual([]);
+    expect((await stateAt(stopped)).stops).toEqual([all, own]);
+    expect(await ids(stopped, 'other')).toEqual([all.stopId]);
+    expect(await ids(lifted)).toEqual([own.stopId]);
+    expect(await ids(await now())).toEqual([]);
   });
 
   it('is that of the tenant of the auditor, and for auditors alone', async () => {

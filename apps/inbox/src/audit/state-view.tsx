@@ -1,7 +1,7 @@
 import type { ReactNode, SubmitEvent } from 'react';
 import { Marked, Name, StateBadge, countWords, problemWords, useLoaded } from '@countersign/react/parts';
 import { readState } from '../api/audit.js';
-import type { RightsOfProcess, StateAt } from '@countersign/contracts';
+import type { PersonAt, RightsOfProcess, StateAt, StopView } from '@countersign/contracts';
 import { hrefs, navigate } from '../routes.js';
 import { Link } from '../ui/link.js';
 import { LocalTime } from '../ui/local-time.js';
@@ -43,7 +43,7 @@ export function StateView({ query }: { query: string }): ReactNode {
 }
 
 function State({
-  state: { asOf, position, policy, calls, grants, rights, unreadable, complete },
+  state: { asOf, position, policy, calls, grants, rights, people, stops, unreadable, complete },
 }: {
   state: StateAt;
 }): ReactNode {
@@ -63,6 +63,8 @@ function State({
           ` Not counted, because they cannot be read: the events at ${unreadable.map(String).join(', ')}.`}
         {!complete && ' There were more calls or grants than are shown here.'}
       </p>
+      <h2>{countWords(stops.length, 'stop')}</h2>
+      <Stops stops={stops} />
       <h2>{countWords(calls.length, 'open call')}</h2>
       <ScrollTable label="Open calls" columns={['Tool', 'State', 'Agent', 'Requested']} isPanel>
         {calls.map(({ callId, toolName, state, agentId, requestedAt }) => (
@@ -105,7 +107,55 @@ function State({
           <RightsRow key={`${one.processId} ${one.credential ?? one.principal}`} rights={one} />
         ))}
       </ScrollTable>
+      <h2>{countWords(people.length, 'person of the policy', 'people of the policy')}</h2>
+      <People people={people} />
     </>
+  );
+}
+
+function Stops({ stops }: { stops: readonly StopView[] }): ReactNode {
+  return (
+    <ScrollTable label="Stops" columns={['Tools', 'Agents', 'By', 'Since', 'Why']} isPanel>
+      {stops.map(({ stopId, scope: { toolName, agentId }, declaredBy, declaredAt, reason }) => (
+        <tr key={stopId}>
+          <th scope="row">
+            <Marked text={toolName ?? 'all'} />
+          </th>
+          <td>
+            <Marked text={agentId ?? 'all'} />
+          </td>
+          <td>
+            <Marked text={declaredBy} />
+          </td>
+          <td>
+            <LocalTime time={declaredAt} />
+          </td>
+          <td>
+            <Marked text={reason} />
+          </td>
+        </tr>
+      ))}
+    </ScrollTable>
+  );
+}
+
+function People({ people }: { people: readonly PersonAt[] }): ReactNode {
+  return (
+    <ScrollTable label="People of the policy" columns={['Person', 'Groups', 'Who may answer for them']} isPanel>
+      {people.map(({ principal, groups, delegates }) => (
+        <tr key={principal}>
+          <th scope="row">
+            <Marked text={principal} />
+          </th>
+          <td>
+            <Marked text={groups.join(', ')} />
+          </td>
+          <td>
+            <Marked text={delegates.map(({ to }) => to).join(', ')} />
+          </td>
+        </tr>
+      ))}
+    </ScrollTable>
   );
 }
 

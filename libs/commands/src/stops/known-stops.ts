@@ -96,11 +96,11 @@ export function createKnownStops({ store, clock, ids, stopFile = noFile }: Known
       const own = look(tenant);
       const all = tenant === operatorTenant ? own : look(operatorTenant);
       if (own instanceof Promise || all instanceof Promise) {
-        return Promise.all([own, all]).then(([one, two]) => [...byFile(), ...both(tenant, one.stops, two.stops)]);
+        return Promise.all([own, all]).then(([one, two]) => [...byFile(), ...stopsFor(tenant, one.stops, two.stops)]);
       }
-      return [...byFile(), ...both(tenant, own.stops, all.stops)];
+      return [...byFile(), ...stopsFor(tenant, own.stops, all.stops)];
     },
-    known: (tenant) => [...byFile(), ...both(tenant, known(tenant), known(operatorTenant))],
+    known: (tenant) => [...byFile(), ...stopsFor(tenant, known(tenant), known(operatorTenant))],
     forget: (tenant) => {
       looks.delete(tenant);
       reading.delete(tenant);
@@ -111,7 +111,8 @@ export function createKnownStops({ store, clock, ids, stopFile = noFile }: Known
 const noFile = (): undefined => undefined;
 
 /** The stops of the tenant, and those of the operator that cover it. */
-function both(tenant: string, own: readonly Stop[], ofOperator: readonly Stop[]): readonly Stop[] {
+/** The stops that concern a tenant: its own, and those of the operator that cover it. */
+export function stopsFor(tenant: string, own: readonly Stop[], ofOperator: readonly Stop[]): readonly Stop[] {
   if (tenant === operatorTenant) return own;
   const covering = ofOperator.filter(({ scope }) => scope.tenant === null || scope.tenant === tenant);
   return covering.length === 0 ? own : [...own, ...covering];
