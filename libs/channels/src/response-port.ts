@@ -64,16 +64,24 @@ export const disagreeWords = 'This button and its value disagree. Nothing was de
 /** For a response that could not be recorded. */
 export const unableWords = 'Countersign cannot decide at the moment: try again.';
 
+/** For a press that the vendor delivers again after its response was withdrawn. */
+const usedWords = 'This press was used before, and its answer does not stand: press again to answer.';
+
+const withdrawWords = 'Answers are withdrawn in the inbox.';
+
 /** The text for the person, at most 190 characters. */
 export function answerWords(result: AnswerResult, decision: string): string {
   if (result.status === 'recorded') return decision === 'deny' ? 'Denied.' : 'Approved.';
   const { code, detail, winner } = result;
-  if (code === 'expired' || code === 'unknown-approval') return expiredWords;
+  if (code === 'unknown-approval') return expiredWords;
+  if (code === 'expired') return `${expiredWords} If people were asked again, the newer card counts.`;
   if (winner !== undefined) {
     const who = nameWords(winner.respondedBy, 60);
     return `Already ${winner.resolution} by ${who} via ${printable(winner.via, 40)}, ${timeWords(winner.respondedAt)}.`;
   }
-  if (code === 'already-resolved') return `${expiredWords} It is decided already.`;
+  if (code === 'already-resolved') return printable(`${detail} Nothing is left to answer.`, 160);
   if (code === 'digest-mismatch') return 'It was changed since you looked: look again. Nothing was decided.';
+  if (code === 'idempotency-key-reused') return usedWords;
+  if (code === 'already-voted') return `Not recorded: ${printable(detail, 110)} ${withdrawWords}`;
   return printable(`Not recorded: ${detail}`, 160);
 }

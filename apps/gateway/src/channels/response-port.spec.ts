@@ -1,3 +1,4 @@
+import { answerWords } from '@countersign/channels';
 import type { ChannelAnswer } from '@countersign/channels';
 import { alice } from '@countersign/channels/testing';
 import { deliveryStream, parseApprovalId, toolCallStream } from '@countersign/contracts';
@@ -90,6 +91,21 @@ it('refuses a press on a card from before an instruction, and takes one on the c
   expect(shown?.instructions).toEqual([{ respondedBy: 'ann', instruction: 'then verify the backup' }]);
   const current = { ...answer, commandId: 'again', shownDigest: shown?.shownDigest ?? '' };
   expect(await responses.answer(current)).toEqual({ status: 'recorded' });
+});
+
+it('tells the person what became of a press, and where they withdraw', async () => {
+  const { responses, approval, approvalId, answer } = await pending({ toolName: 'two_people' });
+  const person = { ...alice, id: 'ann' };
+  const words = async (more: Partial<ChannelAnswer>) =>
+    answerWords(await responses.answer({ ...answer, person, ...more }), '');
+  expect(await words({})).toBe('Approved.');
+  expect(await words({ commandId: 'no', decision: { type: 'deny' } })).toMatch(/Answers are withdrawn in the inbox\.$/);
+  const withdrawn = `/v1/approvals/${approvalId}/responses/mine`;
+  expect((await api.send('DELETE', withdrawn, { as: 'ann' })).status).toBe(200);
+  expect(await words({})).toBe('This press was used before, and its answer does not stand: press again to answer.');
+  const { callId } = approval ?? {};
+  await api.send('POST', `/v1/tool-calls/${String(callId)}/cancel`, { as: 'agent', body: { reason: 'x' } });
+  expect(await words({ commandId: 'late' })).toBe('The tool call was cancelled. Nothing is left to answer.');
 });
 
 it('shows no instruction of a person who was removed since, and takes a press on a card that still shows it', async () => {
