@@ -91,6 +91,8 @@ export interface ApprovalState {
   readonly approvalId: string;
   readonly round: number;
   readonly requestedBy: string;
+  /** When the question was recorded. */
+  readonly askedAt: string;
   /** The rule that asks. */
   readonly judgedBy: Pick<Verdict, 'ruleId' | 'policyVersion'>;
   /** Digests of the words that people read; null: there are none. */

@@ -72,6 +72,7 @@ export type Unproven =
   | 'off-time'
   | 'past-end'
   | 'earlier-votes'
+  | 'batch-begin'
   | 'past-stop'
   | 'under-stop'
   | RightsUnproven

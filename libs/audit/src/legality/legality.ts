@@ -1,4 +1,5 @@
 import type { Verdict } from '@countersign/contracts';
+import { judgeBatchBegin } from './batch-begin.js';
 import { judgeCall } from './calls.js';
 import { builtInPolicyVersion } from './digests.js';
 import { illegal, isIllegal } from './judged-event.js';
@@ -79,6 +80,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       ...others,
       ...ofPeople,
       steps.judge(event, before, after),
+      judgeBatchBegin(event, streams),
       runs.judge(event, before),
       stops.judge(event, before, after),
       restores.judge(event, before),

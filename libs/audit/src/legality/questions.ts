@@ -34,7 +34,15 @@ export function begin(event: JudgedEvent, call: CallState): Changed {
     ...by,
   };
   return {
-    ...{ approvalId, round, requestedBy, isPending: true, firstDigest: actionDigest, number: 1 },
+    ...{
+      approvalId,
+      round,
+      requestedBy,
+      askedAt: event.recordedAt,
+      isPending: true,
+      firstDigest: actionDigest,
+      number: 1,
+    },
     ...{ proposal, lastRun: proposal, opened: [], escalations: 0, reminders: 0, votes: [], isTouched: false },
     words: { reason: textDigest(data.reason), description: textDigest(data.description) },
     judgedBy: { ruleId, policyVersion },

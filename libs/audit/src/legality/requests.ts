@@ -18,7 +18,7 @@ export function request(event: JudgedEvent): Illegal | CallState {
   if (event.metadata.callId !== callId || event.metadata.tenant !== tenant) {
     return illegal('stream', 'its call or its tenant is not that of its stream');
   }
-  const broken = wrongDigest(event, data);
+  const broken = notOfItself(data) ?? wrongDigest(event, data);
   if (broken !== undefined) return broken;
   return {
     ...{ kind: 'call', request: factsOf(event, data), permission: 'awaiting', wasAllowed: false },
@@ -37,6 +37,13 @@ export function misnamedIn({ metadata }: JudgedEvent, { request: of }: CallState
   const { toolCallId, toolName, agentId } = tool ?? of;
   const isOfTool = toolCallId === of.toolCallId && toolName === of.toolName && agentId === of.agentId;
   return runId === of.runId && isOfTool ? undefined : illegal('stream', 'its headers name another run, tool or agent');
+}
+
+/** Attack: a call is of the batch of others, which has begun, and runs although people denied a call of its own step. */
+function notOfItself({ batchCallIds, callId }: Requested): Illegal | undefined {
+  return batchCallIds.length === 0 || batchCallIds.includes(callId)
+    ? undefined
+    : illegal('request', 'the calls that it names as of its step are without itself');
 }
 
 /** Returns whether sealed values keep the judge from computing the digest. */

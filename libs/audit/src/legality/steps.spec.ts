@@ -14,6 +14,7 @@ type Batch = NonNullable<Requirement['batch']>;
 
 const members = { batchCallIds: ['a', 'b'].map(idOf) };
 const all = { ...members, batchMode: 'all-or-nothing' };
+const stepOf = (...names: readonly string[]): Members => ({ ...all, batchCallIds: names.map(idOf) });
 const inTurn = { ...members, batchMode: 'sequential' };
 const none = { batchCallIds: [] };
 const batchOfOne = { ...none, batchMode: 'all-or-nothing' };
@@ -131,6 +132,13 @@ describe('the calls of a step', () => {
     ],
     ['the free one takes no turns', oneInTurn(), 'take turns'],
     ['none takes turns, and a grant covers them', covered('sequential', members), 'takes no turns'],
+    ['each names another step', both('all-or-nothing', stepOf('a', 'c'), all), 'name different steps'],
+    [
+      'the first names the other, which names a third',
+      both('all-or-nothing', all, stepOf('b', 'c')),
+      'name different steps',
+    ],
+    ['one names others alone', both('all-or-nothing', stepOf('b', 'c'), all), 'without itself'],
     ['a single one takes no turns, and a grant covers it', covered('sequential', none), 'takes no turns'],
     ['a single one is called a batch', aWeekLater(covered('sequential', batchOfOne)), 'takes no turns'],
   ])('are found where %s', (_, told, word) => {
@@ -140,6 +148,10 @@ describe('the calls of a step', () => {
   it.each<readonly [string, Story]>([
     ['asked about, and the other one was requested at another time', mixed('any-asks-all', all, apart)],
     ['free, and was requested before the other one', freeFirst('any-asks-all', all, apart)],
+    [
+      'of another step, and was requested at another time',
+      both('all-or-nothing', { ...stepOf('a', 'c'), ...{ requestedAt: minute(0.01) } }, all),
+    ],
     ['named by a bound call, and requested alone', mixed('any-asks-all', all, none)],
     ['bound by its rule and not by its request, and the other one came before', both('all-or-nothing', apart, members)],
   ])('are listed where one is %s', (_, told) => {

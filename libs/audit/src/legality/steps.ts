@@ -13,7 +13,7 @@ export interface Steps {
   readonly judge: (event: JudgedEvent, before: StreamState | undefined, after: StreamState) => Judgement;
 }
 
-/** A mark for a call that a bound one names as of its step, and that is not requested yet. No event has a stream of that name. */
+/** The bound call that names another one as of its step, which is not requested yet. No event has a stream of that name. */
 const namedPrefix = '\u0000named ';
 
 const legal: Judgement = { illegal: [], unproven: [] };
@@ -32,17 +32,18 @@ export function createSteps(streams: KnownStreams, policies: PolicyRecord, isWho
     const { callId, batchCallIds } = call.request;
     const others = batchCallIds.filter((id) => id !== callId);
     const states = others.map(stateOf);
+    const namer = streams.get(namedPrefix + callId)?.state;
     const mates = states.filter((state) => state?.kind === 'call');
     return {
       ...{ call, first, others, mates },
       together: mates.filter((mate) => isTogether(call, mate)),
-      isNamed: streams.get(namedPrefix + callId) !== undefined,
+      namedBy: namer?.kind === 'call' ? namer : undefined,
       isLost: states.some((state) => state?.kind === 'set-aside'),
     };
   };
-  const nameOthers = ({ others }: Step): void => {
+  const nameOthers = ({ call, others }: Step): void => {
     for (const id of others.filter((other) => stateOf(other) === undefined)) {
-      streams.set(namedPrefix + id, { next: 0, state: undefined });
+      streams.set(namedPrefix + id, { next: 0, state: call });
     }
   };
   return {
@@ -55,8 +56,9 @@ export function createSteps(streams: KnownStreams, policies: PolicyRecord, isWho
       const first = isFirst(before) && after.kind === 'call' ? after.first : undefined;
       if (after.kind !== 'call' || first === undefined || isOfVersion1(event)) return legal;
       const step = gather(after, first);
-      if (isBound(after)) nameOthers(step);
-      const found = takesNoTurns(after) ?? step.together.map((mate) => between(after, mate)).find(isFound);
+      if (isBound(after) || isAllOrNothing(after)) nameOthers(step);
+      const found =
+        takesNoTurns(after) ?? otherStep(step) ?? step.together.map((mate) => between(after, mate)).find(isFound);
       const isApart = isWhole ? isSplit(step) : step.others.length > 0;
       return judgement(found, isApart);
     },
@@ -71,8 +73,8 @@ interface Step {
   readonly mates: readonly CallState[];
   /** Those of the same decision. */
   readonly together: readonly CallState[];
-  /** A call that a rule bound with its step named this one. */
-  readonly isNamed: boolean;
+  /** The last call that named this one before it was requested, and that a rule or its request bound with its step. */
+  readonly namedBy: CallState | undefined;
   readonly isLost: boolean;
 }
 
@@ -90,7 +92,7 @@ function isFound(word: Illegal | undefined): boolean {
 
 function isTogether({ request: one }: CallState, { request: other }: CallState): boolean {
   const isMutual = one.batchCallIds.includes(other.callId) && other.batchCallIds.includes(one.callId);
-  return isMutual && one.requestedBy === other.requestedBy && one.requestedAt === other.requestedAt;
+  return isMutual && isOfMoment(one, other);
 }
 
 /** Its rule binds all calls of the step. */
@@ -117,6 +119,35 @@ function takesNoTurns({ first, request }: CallState): Illegal | undefined {
 /** Since then a batch of one call takes its turn. */
 const batchesOfOneTakeTurnsSince = '2026-11-30T03:20:00.000Z';
 
+/**
+ * Attack: two calls of one step name different steps, so that one of them runs although people denied the other. Those of one
+ * moment were requested together, and name the same calls.
+ */
+function otherStep(step: Step): Illegal | undefined {
+  const { request } = step.call;
+  const other = inOtherSteps(step).find((one) => isOfMoment(request, one.request));
+  return (
+    other &&
+    illegal(
+      'request',
+      `${request.callId} and ${other.request.callId} were requested together, and name different steps`,
+    )
+  );
+}
+
+/** The calls that this one names, or that named it, where both run with their step or not at all, and name different ones. */
+function inOtherSteps({ call, mates, namedBy }: Step): readonly CallState[] {
+  const all = namedBy === undefined ? mates : [...mates, namedBy];
+  return all.filter(({ request: { batchStream } }) => {
+    const own = call.request.batchStream;
+    return own !== null && batchStream !== null && own !== batchStream;
+  });
+}
+
+function isOfMoment(one: CallState['request'], other: CallState['request']): boolean {
+  return one.runId === other.runId && one.requestedBy === other.requestedBy && one.requestedAt === other.requestedAt;
+}
+
 /** What is wrong with two calls of one decision. */
 function between(one: CallState, other: CallState): Illegal | undefined {
   const both = [one, other];
@@ -140,10 +171,12 @@ function isUnasked({ first: asked }: CallState, { first: other }: CallState): bo
 }
 
 /** Returns whether a rule that binds a step, or asks about it, may have passed over a call that was recorded apart. */
-function isSplit({ call, first, others, mates, together, isNamed, isLost }: Step): boolean {
+function isSplit(step: Step): boolean {
+  const { call, first, others, mates, together, namedBy, isLost } = step;
+  if (inOtherSteps(step).length > 0) return true;
   if (isLost || (isBound(call) && others.length > 0 && !isAllOrNothing(call))) return true;
   const isFree = first.outcome === 'allow' || !isAllOrNothing(call);
-  if (isFree && isNamed && !together.some(isBound)) return true;
+  if (isFree && namedBy !== undefined && isBound(namedBy) && !together.some(isBound)) return true;
   const apart = mates.filter((mate) => !together.includes(mate));
   return apart.some((mate) => isUnasked(call, mate) || isUnasked(mate, call));
 }

@@ -70,6 +70,8 @@ const words: Readonly<Record<Counted, string>> = {
     'that say that they happened before a deadline or the end of a grant, and were recorded more than two seconds after it: whether they were in time',
   'earlier-votes':
     'that decide with a vote whose person lost a group of it, a delegation or the passkey less than 15 minutes before: whether it still counted',
+  'batch-begin':
+    'by which batches began after people were asked about a member, or more than two seconds after the right to run of a member had ended: whether that was known',
   'past-stop':
     'that say that they happened before a stop, and were recorded more than three seconds after it: whether they were in time',
   'under-stop':
