@@ -42,6 +42,7 @@ export function createSteps(streams: KnownStreams, policies: PolicyRecord, isWho
     };
   };
   const nameOthers = ({ call, others }: Step): void => {
+    if (!isBound(call) && !isAllOrNothing(call)) return;
     for (const id of others.filter((other) => stateOf(other) === undefined)) {
       streams.set(namedPrefix + id, { next: 0, state: call });
     }
@@ -56,7 +57,7 @@ export function createSteps(streams: KnownStreams, policies: PolicyRecord, isWho
       const first = isFirst(before) && after.kind === 'call' ? after.first : undefined;
       if (after.kind !== 'call' || first === undefined || isOfVersion1(event)) return legal;
       const step = gather(after, first);
-      if (isBound(after) || isAllOrNothing(after)) nameOthers(step);
+      nameOthers(step);
       const found =
         takesNoTurns(after) ?? otherStep(step) ?? step.together.map((mate) => between(after, mate)).find(isFound);
       const isApart = isWhole ? isSplit(step) : step.others.length > 0;
@@ -172,11 +173,15 @@ function isUnasked({ first: asked }: CallState, { first: other }: CallState): bo
 
 /** Returns whether a rule that binds a step, or asks about it, may have passed over a call that was recorded apart. */
 function isSplit(step: Step): boolean {
-  const { call, first, others, mates, together, namedBy, isLost } = step;
-  if (inOtherSteps(step).length > 0) return true;
-  if (isLost || (isBound(call) && others.length > 0 && !isAllOrNothing(call))) return true;
-  const isFree = first.outcome === 'allow' || !isAllOrNothing(call);
-  if (isFree && namedBy !== undefined && isBound(namedBy) && !together.some(isBound)) return true;
+  const { call, others, mates, together, isLost } = step;
+  if (isLost || inOtherSteps(step).length > 0) return true;
+  if ((isBound(call) && others.length > 0 && !isAllOrNothing(call)) || isFreeOfStep(step)) return true;
   const apart = mates.filter((mate) => !together.includes(mate));
   return apart.some((mate) => isUnasked(call, mate) || isUnasked(mate, call));
+}
+
+/** A call that a bound one names as of its step runs by itself. */
+function isFreeOfStep({ call, first, together, namedBy }: Step): boolean {
+  const isFree = first.outcome === 'allow' || !isAllOrNothing(call);
+  return isFree && namedBy !== undefined && isBound(namedBy) && !together.some(isBound);
 }
