@@ -80,6 +80,27 @@ it('decides in the name of the person, and always answers the press', async () =
   expect(methods()).toEqual(['answerCallbackQuery']);
 });
 
+it('acknowledges a press only once it is recorded, and asks for it again where that takes too long', async () => {
+  const clock = createVirtualClock();
+  let record: () => void = () => undefined;
+  const recorded = new Promise<void>((resolve) => (record = resolve));
+  const answer = async (): Promise<AnswerResult> => recorded.then(() => result);
+  const ports = { people: () => [alice], clock, log, publicUrl: null };
+  const slow = createTelegramSurface(
+    { ...telegramConfig, apiUrl: server.url },
+    { ...ports, responses: { ...responses, answer } },
+  );
+  const send = () => slow.receive({ body: Buffer.from(JSON.stringify(press('d'))), headers: secret });
+  const first = send();
+  await clock.advanceAsync(10_000);
+  expect((await first).status).toBe(503);
+  const again = send();
+  record();
+  const { status, done } = await again;
+  expect(status).toBe(200);
+  await Promise.all([done, (await first).done]);
+});
+
 it('keeps tokens within 64 bytes, also in late rounds', () => {
   const late = tokens.seal({ action: 'a', ...approval, approvalId: approval.approvalId.replace(/_1$/, '_99999') });
   expect(Buffer.byteLength(late)).toBeLessThanOrEqual(64);

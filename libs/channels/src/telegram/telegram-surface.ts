@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Api } from 'grammy';
 import { z } from 'zod';
+import { answerInTime } from '../answer-in-time.js';
 import { answerWords, unableWords } from '../response-port.js';
 import type { ResponsePort } from '../response-port.js';
 import type { AnswerTokens } from '../answer-token.js';
@@ -47,6 +48,9 @@ const updateSchema = z.object({
 type Update = z.infer<typeof updateSchema>;
 type Press = NonNullable<Update['callback_query']>;
 
+/** Telegram waits longer. */
+const answerMs = 10_000;
+
 /** Deals with updates, however they were fetched. */
 export interface TelegramUpdates {
   /** Resolves when the update is handled; never rejects. */
@@ -68,7 +72,9 @@ export function createTelegramSurface(config: ChannelConfigOf<'telegram'>, ports
         ports.log.warn({ channelId: config.id }, 'refused: a request to the Telegram surface lacks the secret');
         return answered(401);
       }
-      return { status: 200, done: updates.take(parse(request.body)) };
+      // Telegram gives an update again until it is acknowledged: a press is recorded first, or it could be lost with the process.
+      const handled = updates.take(parse(request.body)).then(() => answered(200));
+      return answerInTime(handled, answered(503), { clock: ports.clock, limitMs: answerMs });
     },
   };
 }
