@@ -1,7 +1,7 @@
 // A Telegram bot of your own that asks in the chat of each conversation: node examples/telegram-bot.ts
 // COUNTERSIGN_TOKEN has the role front-end. The agents of the same principal set the label telegramChat on their calls.
 import { createFrontEnd } from '@countersign/api-client';
-import type { ApiSchemas } from '@countersign/api-client';
+import type { ApiSchemas, FrontEndPerson } from '@countersign/api-client';
 import { Bot } from 'grammy';
 
 const { env } = process;
@@ -18,7 +18,11 @@ const chats = new Set(['-1001']);
 /** The cards that were sent, by chat and message. Keep them where they survive a restart. */
 const sent = new Map<string, ApiSchemas['ApprovalCard']>();
 
+type Keyboard = { readonly inline_keyboard: (typeof withdraw)[][] };
 type Message = { readonly text: string } & NonNullable<Parameters<typeof bot.api.sendMessage>[2]>;
+
+/** Takes back what the person who presses it answered here. It is the bot's own: a card has no press for it. */
+const withdraw = { text: 'Withdraw my answer', callback_data: 'withdraw' };
 
 /** The card as it is now. A front end reads without a person what its own agents asked for. */
 async function read(approvalId: string) {
@@ -31,13 +35,15 @@ async function read(approvalId: string) {
 async function refresh(place: string, approvalId: string): Promise<void> {
   const { card, message } = await read(approvalId);
   const [chat = '', id] = place.split(':');
-  const { entities, reply_markup } = message as Message & { readonly reply_markup: { inline_keyboard: [] } };
-  await bot.api
-    .editMessageText(chat, Number(id), message.text, { entities: entities ?? [], reply_markup })
-    .catch((error: unknown) => {
-      // Telegram refuses a change that changes nothing. After any other refusal the old card is on the screen: it is tried again.
-      if (!String(error).includes('message is not modified')) throw error;
-    });
+  const { entities = [], reply_markup: shown } = message as Message & { readonly reply_markup: Keyboard };
+  // Whoever answered and is not the last one may think again.
+  const reply_markup = {
+    inline_keyboard: [...shown.inline_keyboard, ...(card.state === 'pending' ? [[withdraw]] : [])],
+  };
+  await bot.api.editMessageText(chat, Number(id), message.text, { entities, reply_markup }).catch((error: unknown) => {
+    // Telegram refuses a change that changes nothing. After any other refusal the old card is on the screen: it is tried again.
+    if (!String(error).includes('message is not modified')) throw error;
+  });
   sent.set(place, card);
 }
 
@@ -77,23 +83,60 @@ async function lookAround(): Promise<void> {
   }
 }
 
+/**
+ * The bot gets a press once. While Countersign is away the response is sent again for some seconds, with the same key, so that it
+ * counts once. Telegram takes no answer to a press that is older.
+ */
+async function patiently<T extends { readonly response: Response }>(send: () => Promise<T>): Promise<T> {
+  const endsAt = Date.now() + 6_000;
+  for (;;) {
+    const sent = await send().catch((error: unknown) => reported(error));
+    if (sent !== undefined && sent.response.status !== 429 && sent.response.status < 500) return sent;
+    if (Date.now() > endsAt) throw new Error('Countersign does not answer');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** Passes a press on in the name of its person, and says what became of it. */
+async function passOn(user: FrontEndPerson, card: ApiSchemas['ApprovalCard'], value: string, key: string) {
+  const person = frontEnd.as(user);
+  const { approvalId, presses, state } = card;
+  const options = () => ({
+    params: { path: { approvalId }, header: { 'Idempotency-Key': key } },
+    signal: AbortSignal.timeout(3_000),
+  });
+  if (value === withdraw.callback_data) {
+    const mine = '/v1/approvals/{approvalId}/responses/mine';
+    return (await patiently(() => person.DELETE(mine, options()))).error?.detail ?? 'Withdrawn.';
+  }
+  const body = presses.find((press) => press.value === value)?.request;
+  if (body === undefined)
+    return state === 'pending' ? 'The card has changed: look again.' : `Nothing is left to answer: ${state}.`;
+  const responses = '/v1/approvals/{approvalId}/responses';
+  const { error } = await patiently(() => person.POST(responses, { ...options(), body }));
+  const where = error?.code === 'already-voted' ? ` See "${withdraw.text}".` : '';
+  return error === undefined ? 'Recorded.' : `${error.detail.slice(0, 160)}${where}`;
+}
+
 bot.on('callback_query:data', async (context) => {
   const place = `${String(context.chatId)}:${String(context.msgId)}`;
   const user = users.get(context.from.id);
   const card = sent.get(place);
-  const press = card?.presses.find(({ value }) => value === context.callbackQuery.data);
-  if (user === undefined || card === undefined || press === undefined) {
+  if (user === undefined || card === undefined) {
     await context.answerCallbackQuery('You cannot decide this here.');
     return;
   }
-  const { approvalId } = card;
-  const answered = await frontEnd.as(user).POST('/v1/approvals/{approvalId}/responses', {
-    // Telegram delivers an update again until the next request confirms it.
-    params: { path: { approvalId }, header: { 'Idempotency-Key': `telegram-${String(context.update.update_id)}` } },
-    body: press.request,
+  const words = await passOn(
+    user,
+    card,
+    context.callbackQuery.data,
+    `telegram-${String(context.update.update_id)}`,
+  ).catch((error: unknown) => {
+    reported(error);
+    return 'Perhaps not recorded: press again.';
   });
-  await context.answerCallbackQuery(answered.error?.detail.slice(0, 200) ?? 'Recorded.');
-  await refresh(place, approvalId);
+  await context.answerCallbackQuery(words.slice(0, 200));
+  await refresh(place, card.approvalId);
 });
 
 // Without it a press that fails, such as while Countersign restarts, ends the bot. The context of the error has the token of the bot.

@@ -26,7 +26,10 @@ test('the bot of the example asks in the chat of the conversation, and passes on
     { token: token('asks'), principal: 'support-desk', roles: ['agent'] },
   ];
   writeFileSync(join(folder, 'data', 'tokens.json'), JSON.stringify(tokens), { mode: 0o600 });
-  const { http, port, restart, server } = await install({}, folder);
+  const policy = join(folder, 'policy.yaml');
+  const two = 'rules: [{ id: two, match: { tools: [pair] }, then: { require: { quorum: { approve: 2 } } } }]';
+  writeFileSync(policy, `version: 1\n${two}\n`);
+  const { http, port, restart, server } = await install({ COUNTERSIGN_POLICY: policy }, folder);
   const telegram = await openTelegramServer('1:bot');
   onCleanup(telegram.close);
   const env = {
@@ -37,8 +40,8 @@ test('the bot of the example asks in the chat of the conversation, and passes on
   const bot = spawn(process.execPath, [example], { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] });
   onCleanup(() => void bot.kill('SIGKILL'));
 
-  const ask = async (toolCallId: string, telegramChat: string): Promise<string> => {
-    const call = { toolCallId, toolName: 'refund', arguments: { amount: 7, password: 'hunter2' }, needsApproval: true };
+  const ask = async (toolCallId: string, telegramChat: string, toolName = 'refund'): Promise<string> => {
+    const call = { toolCallId, toolName, arguments: { amount: 7, password: 'hunter2' }, needsApproval: true };
     const body = { runId: 'run-1', calls: [{ ...call, labels: { telegramChat } }] };
     const answer = await http.send({ method: 'POST', path: '/v1/tool-calls', token: token('asks'), body });
     const { calls } = answer.body as { calls: readonly { approval: { approvalId: string } }[] };
@@ -87,20 +90,45 @@ test('the bot of the example asks in the chat of the conversation, and passes on
   expect(changed).toMatchObject({ chat_id: '-1001', message_id: 101, reply_markup: { inline_keyboard: [] } });
   expect(callsOf('sendMessage')).toHaveLength(1);
 
-  // A press while Countersign does not run fails, and the bot goes on.
-  const later = await ask('later', '-1001');
+  // A press while Countersign restarts counts, and one that finds nobody for long is answered.
+  const later = await ask('later', '-1001', 'pair');
   const messages = () => telegram.calls().filter(({ method }) => /^(send|edit)Message/.test(method));
   const at = await eventually('the second card', () => {
     const index = messages().findLastIndex(({ method }) => method === 'sendMessage');
     return index === 0 ? undefined : index;
   });
   const again = { message: 101 + at, data: buttonOf(messages()[at]?.args ?? {}) };
+  const answers = async () => {
+    const { body: now } = await http.send({ method: 'GET', path: `/v1/approvals/${later}`, token: token('me') });
+    return now as { readonly state: string; readonly responses: readonly unknown[] };
+  };
   await server().stop();
   press(4, 4711, -1001, again);
-  await eventually('the press to be read', () => callsOf('getUpdates').find(({ args }) => args['offset'] === 5));
-  await restart();
+  expect((await told(4)).args['text']).toBe('Perhaps not recorded: press again.');
   press(5, 4711, -1001, again);
+  await restart();
   expect((await told(5)).args['text']).toBe('Recorded.');
-  const second = await http.send({ method: 'GET', path: `/v1/approvals/${later}`, token: token('me') });
-  expect(second.body).toMatchObject({ state: 'approved' });
+  expect(await answers()).toMatchObject({ state: 'pending', responses: [{ respondedBy: 'support-desk#kim' }] });
+
+  // Who has answered takes it back where they answered.
+  press(6, 4711, -1001, again);
+  expect((await told(6)).args['text']).toMatch(/^You have already answered this.* See "Withdraw my answer"\.$/);
+  await eventually('the button', () => JSON.stringify(messages().at(-1)).includes('Withdraw my answer') || undefined);
+  press(7, 4711, -1001, { ...again, data: 'withdraw' });
+  expect((await told(7)).args['text']).toBe('Withdrawn.');
+  expect(await answers()).toMatchObject({ state: 'pending', responses: [] });
+
+  const reason = 'not needed any more';
+  await http.send({
+    method: 'POST',
+    path: `/v1/approvals/${later}/responses`,
+    token: token('me'),
+    body: { decision: { type: 'deny' }, reason },
+  });
+  await eventually('the card to lose its buttons', () => {
+    const { args } = messages().at(-1) ?? {};
+    return JSON.stringify(args?.['reply_markup']) === '{"inline_keyboard":[]}' || undefined;
+  });
+  press(8, 4711, -1001, again);
+  expect((await told(8)).args['text']).toBe('Nothing is left to answer: denied.');
 }, 180_000);
