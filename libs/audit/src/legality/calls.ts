@@ -1,6 +1,6 @@
 import type { EventData, ToolCallEventType } from '@countersign/contracts';
 import type { ApprovalState, CallState, Permission } from './call-state.js';
-import { claim, lapseClaim, loseOutcome, reconcile, renew, report, unprovenOfClaim } from './executions.js';
+import { claim, lapseClaim, loseOutcome, reconcile, renew, report, unprovenOfExecution } from './executions.js';
 import { notCovered, unprovenOfGrant } from './grant-scope.js';
 import { illegal, isIllegal, isOfVersion1 } from './judged-event.js';
 import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
@@ -56,7 +56,7 @@ function withRecord(event: JudgedEvent, next: Next): Next {
 function unprovenOf(event: JudgedEvent, call: CallState, streams: KnownStreams): readonly Unproven[] {
   const { type, data } = event;
   const { request: of, approval } = call;
-  if (type === 'ExecutionClaimed') return unprovenOfClaim(event, call, fateOf(call, streams) === 'begun');
+  if (type.startsWith('Execution')) return unprovenOfExecution(event, call, fateOf(call, streams) === 'begun');
   if (type === 'ToolCallAllowed') {
     const { grantId } = (data as EventData<'ToolCallAllowed'>).verdict;
     return grantId === undefined ? [] : unprovenOfGrant(grantId, of, streams);

@@ -55,9 +55,11 @@ function mayLapse({ execution, isCommitted }: CallState, hasBatchBegun: boolean)
   return execution.status === 'none' && !isCommitted && !hasBatchBegun;
 }
 
-/** Whether a claim used its approval in time, where it was recorded later. */
-export function unprovenOfClaim(event: JudgedEvent, call: CallState, hasBatchBegun: boolean): readonly Unproven[] {
-  return mayLapse(call, hasBatchBegun) && isPastEnd(call.executeBy, event, call) ? ['past-end'] : [];
+/** Whether a claim, or the output of a client, used its approval in time, where it was recorded later. */
+export function unprovenOfExecution(event: JudgedEvent, call: CallState, hasBatchBegun: boolean): readonly Unproven[] {
+  const { executedBy, late } = event.data as Partial<EventData<'ExecutionSucceeded'>>;
+  const isUse = event.type === 'ExecutionClaimed' || (executedBy === 'client' && late === undefined);
+  return isUse && mayLapse(call, hasBatchBegun) && isPastEnd(call.executeBy, event, call) ? ['past-end'] : [];
 }
 
 const leaseMsMax = 24 * 60 * 60 * 1000;

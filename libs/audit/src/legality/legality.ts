@@ -4,7 +4,7 @@ import { judgeCall } from './calls.js';
 import { builtInPolicyVersion } from './digests.js';
 import { illegal, isIllegal } from './judged-event.js';
 import type { Illegal, JudgedEvent, Judgement, Unproven } from './judged-event.js';
-import { judgeBatch, judgeGrant, judgePlain, judgePolicy } from './other-streams.js';
+import { judgeBatch, judgeGrant, judgePlain, judgePolicy, unprovenOfConfirmation } from './other-streams.js';
 import { judgePasskeys } from './passkeys.js';
 import { judgeVerdict } from '../policy/judge-verdict.js';
 import { createPolicyRecord } from '../policy/policy-record.js';
@@ -201,7 +201,10 @@ function judged(event: JudgedEvent, known: KnownStream | undefined, streams: Kno
   if (state?.kind === 'set-aside') return { next: state, unproven: ['set-aside'] };
   const { stream } = event;
   if (stream.startsWith('toolCall-')) return judgeCall(event, ofKind('call', state), streams);
-  if (stream.startsWith('grant-')) return { next: judgeGrant(event, ofKind('grant', state)), unproven: [] };
+  if (stream.startsWith('grant-')) {
+    const grant = ofKind('grant', state);
+    return { next: judgeGrant(event, grant), unproven: unprovenOfConfirmation(event, grant) };
+  }
   if (stream.startsWith('batch-')) return { next: judgeBatch(event, ofKind('batch', state), streams), unproven: [] };
   if (/^(?:shadow-)?policy-/.test(stream)) return { next: judgePolicy(event, ofKind('policy', state)), unproven: [] };
   if (stream.startsWith('passkeys-')) return judgePasskeys(event, ofKind('passkeys', state));

@@ -2,12 +2,12 @@ import { grantLimits, isRunCancellationStream, subjectStream, systemEventTypes }
 import type { GrantTerms } from '@countersign/contracts';
 import { digestOf } from './digests.js';
 import { illegal, isCallType, isSealedAt } from './judged-event.js';
-import type { Illegal, JudgedEvent } from './judged-event.js';
+import type { Illegal, JudgedEvent, Unproven } from './judged-event.js';
 import { isSameName } from './names.js';
 import { countsPrefix } from './places.js';
 import { batchStreamOf } from './requests.js';
 import type { BatchState, GrantState, KnownStreams, PolicyState, StreamState } from './streams.js';
-import { hasCome, isBeforeBy, skewMsMax } from './times.js';
+import { hasCome, isBeforeBy, isPastEnd, skewMsMax } from './times.js';
 
 type Next<State> = Illegal | State;
 
@@ -85,6 +85,11 @@ function confirmed(event: JudgedEvent, grant: GrantState): Next<GrantState> {
   if (isSameName(confirmedBy, grant.createdBy)) return illegal('four-eyes', `${confirmedBy} confirms their own grant`);
   if (hasCome(grant.expiresAt, confirmedAt)) return illegal('deadline', 'the grant had expired');
   return { ...grant, status: 'active', confirmedBy, givenAt: event.recordedAt };
+}
+
+/** Whether a second person confirmed in time, where that was recorded later. */
+export function unprovenOfConfirmation(event: JudgedEvent, grant: GrantState | undefined): readonly Unproven[] {
+  return event.type === 'GrantConfirmed' && isPastEnd(grant?.expiresAt, event, {}) ? ['past-end'] : [];
 }
 
 function used(event: JudgedEvent, grant: GrantState): Next<GrantState> {

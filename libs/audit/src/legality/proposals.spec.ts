@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { digestOfEdit, minute, story } from '../testing/story.js';
+import { digestOfEdit, minute, requirement, story } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
@@ -79,4 +79,22 @@ it('lets a person replace their own refusal of an earlier proposal', () => {
 it('finds a delegate who replaces the refusal of the person whom they represent', () => {
   const byDelegate = askedAgain.respond('dan', { ...yes, onBehalfOf: 'carol' });
   expect(findingsOf(byDelegate)).toEqual(['vote']);
+});
+
+it.each([
+  ['an answer', (told: Story, more: object) => answer(told, 'bob', 'paid', 3, more)],
+  ['an edit', (told: Story, more: object) => told.edit('bob', { amount: 2 }, { ...more, proposal: 3 })],
+] as const)('finds %s in the place of what its person is not sure enough for', (_, propose) => {
+  const verdictOf = (edit: Story) => (edit.events.at(-1)?.data as { readonly decision: object }).decision;
+  const allowedDecisions = ['approve', 'edit', 'deny', 'answer'];
+  const stricter = { ...requirement, allowedDecisions, minAssurance: 'medium', executeByMs: 60_000 };
+  const decision = { ...verdictOf(edited), requirement: stricter, clock: { expiresAt: minute(11) } };
+  const proposed = asked.edit('alice', { amount: 1 }, { decision });
+  const at = (day: string, { events }: Story): Story =>
+    story(JSON.parse(JSON.stringify(events).replaceAll('2026-11-27', day)) as typeof events);
+  const by = (assurance: string): Story => propose(proposed, { assurance, respondedAt: minute(2) });
+  expect(findingsOf(at('2026-12-04', by('medium')))).toEqual([]);
+  expect(findingsOf(at('2026-12-04', by('low')))).toEqual(['vote']);
+  // Versions before it compared the new proposal alone.
+  expect(findingsOf(by('low'))).toEqual([]);
 });

@@ -18,7 +18,7 @@ export function begin(event: JudgedEvent, call: CallState): Changed {
   const data = event.data as Question;
   const { approvalId, round, actionDigest, requirement, requestedBy, requestedAt, expiresAt } = data;
   const { ruleId, policyVersion } = data.verdict;
-  const broken = notNext(data, call) ?? notAsked(event, call);
+  const broken = notNext(data, call) ?? oneTooMany(event, round) ?? notAsked(event, call);
   if (broken !== undefined) return broken;
   const by = { proposedBy: requestedBy, proposedAt: requestedAt };
   const proposal: ProposalState = {
@@ -59,6 +59,15 @@ export function notNext(
   return approvalId === `apr_${call.request.callId.slice('tc_'.length)}_${String(round)}`
     ? undefined
     : illegal('approval', `its id ${approvalId} is not that of the call and the round`);
+}
+
+/** How often people are asked about one call. */
+const roundsMax = 16;
+
+function oneTooMany(event: JudgedEvent, round: number): Illegal | undefined {
+  return round > roundsMax && !isOfVersion1(event)
+    ? illegal('approval', `people are asked about the call more than ${String(roundsMax)} times`)
+    : undefined;
 }
 
 function notAsked(event: JudgedEvent, call: CallState): Illegal | undefined {

@@ -136,10 +136,17 @@ const isSigned: Rule = ({ event, response: { signature, assurance }, after }) =>
     : illegal('signature', 'its assurance is not the one of a response with or without a signature');
 };
 
-const isAssured: Rule = ({ response: { assurance }, after }) =>
-  strictest(after.proposal.requirements).trusts(assurance)
+/** Versions before it compared the assurance of an edit or an answer with what it proposes alone. */
+const assuredSince = '2026-11-30T01:03:11.000Z';
+
+/** Attack: who may not approve what is asked answers in its place. A signature has a rule of its own. */
+const isAssured: Rule = ({ event, response: { assurance }, before, after }) => {
+  const { requirements } = before.proposal;
+  const counts = event.recordedAt >= assuredSince && requirements.every(({ minAssurance }) => minAssurance !== 'high');
+  return strictest([...(counts ? requirements : []), ...after.proposal.requirements]).trusts(assurance)
     ? undefined
     : illegal('vote', `the assurance ${assurance} is too low`);
+};
 
 const isNotRequester: Rule = ({ vote, call, after, before }) => {
   if (!strictest(after.proposal.requirements).fourEyes) return undefined;
