@@ -85,10 +85,10 @@ it.each([
   ['an answer', (told: Story, more: object) => answer(told, 'bob', 'paid', 3, more)],
   ['an edit', (told: Story, more: object) => told.edit('bob', { amount: 2 }, { ...more, proposal: 3 })],
 ] as const)('finds %s in the place of what its person is not sure enough for', (_, propose) => {
-  const verdictOf = (edit: Story) => (edit.events.at(-1)?.data as { readonly decision: object }).decision;
+  const { decision: plain } = { decision: {}, ...edited.events.at(-1)?.data } as { readonly decision: object };
   const allowedDecisions = ['approve', 'edit', 'deny', 'answer'];
   const stricter = { ...requirement, allowedDecisions, minAssurance: 'medium', executeByMs: 60_000 };
-  const decision = { ...verdictOf(edited), requirement: stricter, clock: { expiresAt: minute(11) } };
+  const decision = { ...plain, requirement: stricter, clock: { expiresAt: minute(11) } };
   const proposed = asked.edit('alice', { amount: 1 }, { decision });
   const at = (day: string, { events }: Story): Story =>
     story(JSON.parse(JSON.stringify(events).replaceAll('2026-11-27', day)) as typeof events);
