@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import type { StoredEvent } from '@countersign/contracts';
 import { digestOfEdit, minute, requirement, story } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { createLegality } from './legality.js';
@@ -85,7 +86,8 @@ it.each([
   ['an answer', (told: Story, more: object) => answer(told, 'bob', 'paid', 3, more)],
   ['an edit', (told: Story, more: object) => told.edit('bob', { amount: 2 }, { ...more, proposal: 3 })],
 ] as const)('finds %s in the place of what its person is not sure enough for', (_, propose) => {
-  const { decision: plain } = { decision: {}, ...edited.events.at(-1)?.data } as { readonly decision: object };
+  const [last] = edited.events.slice(-1) as [StoredEvent];
+  const { decision: plain } = last.data as { readonly decision: object };
   const allowedDecisions = ['approve', 'edit', 'deny', 'answer'];
   const stricter = { ...requirement, allowedDecisions, minAssurance: 'medium', executeByMs: 60_000 };
   const decision = { ...plain, requirement: stricter, clock: { expiresAt: minute(11) } };
