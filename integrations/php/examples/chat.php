@@ -43,6 +43,12 @@ if (!$areAll($messages, $isMessage)) {
 }
 set_exception_handler(function (Throwable $error): void {
     error_log((string) $error);
+    if ($error instanceof ConflictException && $error->problem === 'stopped') {
+        // New calls are requested once the stop is lifted, when the page posts again.
+        http_response_code(503);
+        echo json_encode(['stopReason' => 'stopped', 'stopDetail' => $error->detail]);
+        return;
+    }
     // Such as another call under the number of a recorded one.
     http_response_code($error instanceof ConflictException || $error instanceof InvalidRequestException ? 400 : 500);
 });
@@ -127,10 +133,11 @@ foreach ($answers as $answer) {
     }
     if (!$isApproved) {
         $denied[] = $call->toolCallId;
-        // A "no" that did not count, or that others have outvoted by now, ends the call. Where only a reason is missing, the page asks for it.
+        // A "no" that did not count, or that others have outvoted by now, ends the call. Where only a reason is missing, the page asks for it,
+        // until the user types on.
         $problem = $refused[$approvalId]['problem'] ?? null;
         $mayRun = in_array($client->toolCall($call->callId)->state, ['approved', 'allowed'], true);
-        if ($mayRun || ($problem !== null && $problem !== 'reason-required')) {
+        if ($mayRun || ($problem !== null && ($problem !== 'reason-required' || $sent['role'] === 'user'))) {
             $cancel($call->callId, 'the user said no');
         }
     }
@@ -160,4 +167,5 @@ echo json_encode([
     'toolResults' => (object) array_map(fn ($result) => $result->text, $step->results()),
     'refused' => (object) $refused,
     'stopReason' => $step->stopReason()?->value,
+    'stopDetail' => $step->stopDetail(),
 ], JSON_THROW_ON_ERROR), "\n";

@@ -13,8 +13,8 @@ use Throwable;
 /** @internal Claims, checks, runs and reports one call. */
 final class Runner
 {
-    /** Another worker has the call, or it ended: its result is read, and nothing runs here. */
-    private const NOT_OURS = ['already-claimed', 'already-settled', 'not-approved', 'approval-lapsed', 'batch-incomplete', 'stale-claim'];
+    /** Another worker has the call, it ended, or a stop covers it: it is read, and nothing runs here. */
+    private const NOT_OURS = ['already-claimed', 'already-settled', 'not-approved', 'approval-lapsed', 'batch-incomplete', 'stale-claim', 'stopped'];
     private const LOOK_MS = 5000;
 
     private readonly string $resolverId;
@@ -39,6 +39,12 @@ final class Runner
             $leftMs = (int) max(0, ($endsAt - hrtime(true)) / 1_000_000);
             if (self::isUnasked($asked, $call)) {
                 $call = $this->askPeople($asked, $call);
+                if (isset($call->stopped)) {
+                    if ($leftMs === 0) {
+                        return $call;
+                    }
+                    Connection::pause(min($leftMs, self::LOOK_MS));
+                }
             } elseif ($call->state === 'awaiting_approval') {
                 $call = $this->client->toolCall($call->callId, 'decided', min($leftMs, self::LOOK_MS));
                 if ($call->state === 'awaiting_approval' && $leftMs === 0) {
@@ -50,9 +56,10 @@ final class Runner
                 $call = $this->client->toolCall($call->callId, 'settled');
             } elseif ($call->state !== 'executing' && $leftMs === 0) {
                 // Another call of its batch is pending, or another process was faster.
+                $stopped = $call->stopped ?? null;
                 $call = $this->client->toolCall($call->callId, 'settled');
                 if (in_array($call->state, ['allowed', 'approved'], true)) {
-                    return $call;
+                    return self::withStop($call, $stopped);
                 }
             } elseif ($leftMs === 0) {
                 return $call;
@@ -75,12 +82,24 @@ final class Runner
         return ($asked['needsApproval'] ?? false) && $call->state === 'allowed' && ($call->verdict->grantId ?? null) === null;
     }
 
+    /** Keeps with the call which stop covers it, for `Step::stopDetail`. */
+    private static function withStop(object $call, ?string $detail): object
+    {
+        if ($detail !== null) {
+            $call->stopped = $detail;
+        }
+        return $call;
+    }
+
     private function askPeople(array $asked, object $call): object
     {
         $names = ['reason', 'description', 'expiresInMs', 'allowedDecisions'];
         try {
             $this->client->askAgain($call->callId, array_intersect_key($asked, array_flip($names)));
         } catch (ConflictException $error) {
+            if ($error->problem === 'stopped') {
+                return self::withStop($call, $error->detail);
+            }
             if (!in_array($error->problem, ['already-pending', 'already-resolved', ...self::NOT_OURS], true)) {
                 throw $error;
             }
@@ -107,6 +126,7 @@ final class Runner
                 $this->client->renew($call->callId, $claim->attempt, $this->leaseMs);
             }
         } catch (ConflictException | ExpiredException $error) {
+            self::withStop($call, $error->problem === 'stopped' ? $error->detail : null);
             return in_array($error->problem, [...self::NOT_OURS, 'expired'], true) ? false : throw $error;
         }
         // The schema of the code that runs now, not the one in the state.

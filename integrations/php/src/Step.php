@@ -36,11 +36,19 @@ final class Step
         return match (true) {
             $open === [] => null,
             $this->hasPendingApprovals() => StopReason::AwaitingApproval,
+            $this->stopDetail() !== null => StopReason::Stopped,
             array_filter($open, fn (object $call) => !($call->clientExecuted ?? false)) === [] => StopReason::AwaitingClient,
             // A member of a batch waits for its siblings.
             array_filter($open, fn (object $call) => $call->state === 'executing') === [] => StopReason::AwaitingApproval,
             default => StopReason::Executing,
         };
+    }
+
+    /** Which stop kept a call from running, who declared it, why, and who lifts it; null: none. `Gate::resume` later goes on. */
+    public function stopDetail(): ?string
+    {
+        $stopped = array_filter($this->recorded, fn (object $call) => isset($call->stopped) && !Call::isSettled($call));
+        return $stopped === [] ? null : reset($stopped)->stopped;
     }
 
     public function hasPendingApprovals(): bool

@@ -11,6 +11,8 @@ enum StopReason: string
     case AwaitingApproval = 'awaiting_approval';
     /** The user's client has not submitted the output of a client-executed call. */
     case AwaitingClient = 'awaiting_client';
+    /** A stop covers a call: `Step::stopDetail` says which, who declared it and why. */
+    case Stopped = 'stopped';
     /** Another process runs a call. */
     case Executing = 'executing';
 }

@@ -341,6 +341,30 @@ test('the pages of an application list, read and decide in the name of the perso
     same(409, $send($handler, 'POST', "$path/responses", ['origin' => 'https://desk.example', 'content-type' => 'application/json; charset=utf-8'], $deny)[0]);
 });
 
+test('a call under a stop waits by itself: its step says so, and workers go on with the others', function () use ($url, $client, $run) {
+    $ran = [];
+    $tool = new Tool('halted', function (array $input) use (&$ran): string {
+        $ran[] = $input['of'];
+        return 'done';
+    });
+    $other = new Tool('going', fn () => 'done');
+    $gates = array_map(fn (string $agent) => new Gate($client, $agent, [$tool, $other]), ['bad' => 'bad-agent', 'good' => 'good-agent']);
+    $call = fn (string $id, string $name, string $of) => ['toolCallId' => $id, 'toolName' => $name, 'arguments' => ['of' => $of]];
+    [$bad, $good] = [$gates['bad']->request($run(), [$call('c1', 'halted', 'bad'), $call('c2', 'going', 'bad')]), $gates['good']->request($run(), [$call('c1', 'halted', 'good')])];
+    $admin = new Countersign\Connection($url, getenv('ADMIN_TOKEN'));
+    $stop = $admin->post('/v1/stops', ['agentId' => 'bad-agent', 'toolName' => 'halted', 'reason' => 'it runs wild']);
+    same(1, (new Worker($client, [$tool]))->work());
+    $step = $gates['bad']->resume($bad);
+    same([['good'], ['c2'], StopReason::Stopped], [$ran, array_keys($step->results()), $step->stopReason()]);
+    same(1, preg_match('/it runs wild/', $step->stopDetail()));
+    throws(ConflictException::class, '/^stopped/', fn () => $gates['bad']->request($run(), [$call('c1', 'halted', 'bad')]));
+    $asking = new Gate($client, 'bad-agent', [new Tool('halted', fn () => 'done', true), $other]);
+    same(StopReason::Stopped, $asking->resume($bad->toArray())->stopReason());
+    $admin->post("/v1/stops/{$stop->stop->stopId}/lift", ['reason' => 'it is mended']);
+    $step = $gates['bad']->resume($bad);
+    same([['good', 'bad'], null, null], [$ran, $step->stopReason(), $step->stopDetail()]);
+});
+
 test('sequential calls are asked about one after another', function () use ($gateOf, $delete, $call, $run, $kim) {
     $gate = $gateOf($delete());
     $step = $gate->step($run(), [$call('/one', 'c1'), $call('/two', 'c2')], batch: ['batchMode' => 'sequential']);

@@ -17,7 +17,8 @@ const policy = `version: 1
 rules:
   - { id: refunds, match: { tools: [refund] }, then: { require: { quorum: { approve: 2, of: [support, ops] } } } }
   - { id: of-the-chat, match: { tools: [transfer] }, when: args.amount > 1000 && args.amount <= 10000, then: { require: { anyOf: [chat] } } }
-  - { id: of-two, match: { tools: [transfer] }, when: args.amount > 20000, then: { require: { quorum: { approve: 2, deny: 2, of: [chat] } } } }
+  - { id: of-two, match: { tools: [transfer] }, when: args.amount > 20000 && args.amount <= 50000, then: { require: { quorum: { approve: 2, deny: 2, of: [chat] } } } }
+  - { id: why, match: { tools: [transfer] }, when: args.amount > 50000, then: { require: { anyOf: [chat], requireReason: [deny] } } }
   - { id: soon, match: { tools: [transfer] }, when: args.amount > 10000 && args.amount <= 20000, then: { require: { anyOf: [chat], expiresIn: 1s } } }
 `;
 
@@ -34,6 +35,7 @@ export async function installDesk(): Promise<Installation> {
     entry('agent', ['agent'], { agentIds: ['*'] }),
     entry('me', ['approver']),
     entry('worker', ['resolver']),
+    entry('boss', ['admin']),
     entry('support-desk', ['agent', 'front-end'], { people: { groups: ['support', 'ops', 'chat'] } }),
   ];
   mkdirSync(join(place, 'data'), { mode: 0o700 });
@@ -129,6 +131,14 @@ export async function approveAs(
 
 export async function withdrawAs(env: Env, person: string, group: string, approvalId: string): Promise<void> {
   await send(env, 'DELETE', `/v1/approvals/${approvalId}/responses/mine`, undefined, personOf(person, group));
+}
+
+/** Stops all calls of the chat. Returns what lifts the stop. */
+export async function stopChat(env: Env): Promise<() => Promise<unknown>> {
+  const admin = { authorization: 'Bearer boss-token' };
+  const answer = await send(env, 'POST', '/v1/stops', { agentId: 'support-desk', reason: 'it runs wild' }, admin);
+  const { stop } = (await answer.json()) as { readonly stop: { readonly stopId: string } };
+  return () => send(env, 'POST', `/v1/stops/${stop.stopId}/lift`, { reason: 'it is mended' }, admin);
 }
 
 /** The agent asks about an expired call again. Returns the id of the question, or undefined before the call has expired. */

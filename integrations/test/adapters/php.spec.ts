@@ -11,7 +11,7 @@ import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../../test/proce
 import { eventually } from '../../../test/process/harness/wait.js';
 import { agents } from './agents.ts';
 import { trySuite } from './kit-suite.ts';
-import { approveAs, askAgain, installDesk, openChat, slowAnswers, withdrawAs } from './php-desk.ts';
+import { approveAs, askAgain, installDesk, openChat, slowAnswers, stopChat, withdrawAs } from './php-desk.ts';
 
 jest.setTimeout(300_000);
 
@@ -42,6 +42,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
       AGENT_TOKEN: tokens.agent,
       WORKER_TOKEN: tokens.worker,
       DESK_TOKEN: 'support-desk-token',
+      ADMIN_TOKEN: 'boss-token',
       NUMBERS: join(root, 'test', 'cases', 'numbers.json'),
       WEBHOOK_SECRETS: join(root, 'libs', 'channels', 'src', 'testing', 'webhook-secrets.json'),
       COUNTERSIGN_URL: `http://127.0.0.1:${String(port)}`,
@@ -54,7 +55,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
   it.each([
     ['JSON of PHP is that of the ledger, and a claim of anything but what was approved is refused', 'json.php', 9],
     ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 11],
-    ['a real server asks people, and each call runs once', 'server.php', 22],
+    ['a real server asks people, and each call runs once', 'server.php', 23],
     ['a tool gets its arguments by name alone, and a call without them fails by itself', 'arguments.php', 5],
   ])('%s', async (_, file, count) => {
     const printed = await runPhp([join(folder, 'tests', 'run.php'), join(folder, 'tests', file)], env);
@@ -315,6 +316,40 @@ if (missing(['PHP with Guzzle']).length === 0) {
       refused: {},
       toolResults: { 'msg_8/0': 'The call was cancelled before it ran: the user said no' },
     });
+  });
+
+  it('in the chat of the guide a "no" without its required reason ends the call when the user types on', async () => {
+    const chat = await openChat(env);
+    const assistant = {
+      role: 'assistant',
+      id: 'msg_9',
+      toolCalls: [{ name: 'transfer', arguments: { amount: 60_000 } }],
+    };
+    const { approvalId } = (await chat.post([assistant])).toolApprovalRequests[0]!;
+    const denied = { role: 'tool', toolApprovalResponses: [{ approvalId, approved: false }] };
+    const refused = { [approvalId]: { problem: 'reason-required' } };
+    expect(await chat.post([assistant, denied])).toMatchObject({ refused, toolApprovalRequests: [{ approvalId }] });
+    expect(await chat.post([assistant, denied, { role: 'user', content: 'I said no' }])).toMatchObject({
+      toolResults: { 'msg_9/0': 'The call was cancelled before it ran: the user said no' },
+    });
+  });
+
+  it('the chat of the guide says that a stop holds its calls, and has the results of those that have ended', async () => {
+    const chat = await openChat(env);
+    const [paid, big] = [5, 5000].map((amount) => ({ name: 'transfer', arguments: { amount } }));
+    const assistant = { role: 'assistant', id: 'msg_10', toolCalls: [paid, big] };
+    const { approvalId } = (await chat.post([assistant])).toolApprovalRequests[0]!;
+    expect(await approveAs(env, 'lee', 'chat', approvalId)).toBe(200);
+    const lift = await stopChat(env);
+    const stopped = { stopReason: 'stopped', stopDetail: expect.stringContaining('it runs wild') };
+    try {
+      expect(await chat.post([assistant])).toMatchObject({ ...stopped, toolResults: { 'msg_10/0': 'sent 5' } });
+      const next = [{ ...assistant, id: 'msg_11' }];
+      expect([await chat.statusOf({}, next), await chat.post(next)]).toEqual([503, stopped]);
+    } finally {
+      await lift();
+    }
+    expect((await chat.post([assistant])).toolResults).toEqual({ 'msg_10/0': 'sent 5', 'msg_10/1': 'sent 5000' });
   });
 
   it('the receiver of the guide takes a signed webhook, and no other one', async () => {
