@@ -390,6 +390,15 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
       .ask({}, upward)
       .about('ApprovalEscalated', { ...escalation, to: ['sales'] }),
   ],
+  [
+    'an escalation to nobody, whose people have not agreed',
+    'approval',
+    story()
+      .policy()
+      .request()
+      .ask({}, upward)
+      .about('ApprovalEscalated', { ...escalation, to: [] }),
+  ],
   ['an escalation that no rule asks for', 'approval', asked.about('ApprovalEscalated', escalation)],
   ['silence where no rule lets it approve', 'silence', asked.respond('policy', bySilence)],
   [

@@ -185,10 +185,14 @@ export function escalate(event: JudgedEvent, call: CallState, approval: Approval
   if (unknown !== undefined) return illegal('vote', `it ends a vote of ${unknown}, who has none`);
   const ended = endedVotes.map(compared);
   const left = { ...approval, votes: approval.votes.filter(({ by }) => !ended.includes(compared(by))) };
+  const stage = openStage(left, index);
+  // Attack: the deadline moves, and the people whom the rule names next are never asked.
+  const asksNobody = requirement.onTimeout === 'escalate' && to.length === 0 && stage < requirement.stages.length;
+  if (asksNobody) return illegal('approval', 'it asks nobody more, and the people of its requirement have not agreed');
   return {
     ...left,
     escalations: level,
-    opened: [...opened, { requirement: index, stage: openStage(left, index), to }],
+    opened: [...opened, { requirement: index, stage, to }],
     proposal: { ...proposal, expiresAt: proposal.expiresAt.with(index, expiresAt) },
   };
 }
