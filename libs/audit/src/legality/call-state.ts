@@ -168,7 +168,7 @@ export interface CallState {
   readonly place?: number;
   /** When its last event was recorded. Absent: it has none. */
   readonly recordedAt?: string;
-  /** By how many milliseconds the events that began a limit were recorded later than they say, at most. Absent: by none. */
+  /** By how many milliseconds the event that began the limit that runs was recorded later than it says. Absent: by none. */
   readonly lateMs?: number;
   /** How many backups had been restored when it was permitted, or got its place, last. Absent: none. */
   readonly restores?: number;

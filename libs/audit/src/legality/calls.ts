@@ -49,8 +49,7 @@ function judgedCall(event: JudgedEvent, call: CallState | undefined, streams: Kn
 /** The same call, with when and how late the event was recorded. */
 function withRecord(event: JudgedEvent, next: Next): Next {
   if (isIllegal(next)) return next;
-  const lateMs = Math.max(lateMsOf(event), next.lateMs ?? 0);
-  return { ...next, recordedAt: event.recordedAt, lateMs };
+  return { ...next, recordedAt: event.recordedAt, lateMs: lateMsOf(event, next.lateMs) };
 }
 
 function unprovenOf(event: JudgedEvent, call: CallState, streams: KnownStreams): readonly Unproven[] {

@@ -27,7 +27,7 @@ const covering = (labels: Members): Story => {
     nth: 1,
     usedAt: minute(2),
   });
-  return aboutCall(requestCall(used, 'b', { labels, requestedAt: minute(2) }), 'b', 'ToolCallAllowed', {
+  return aboutCall(requestCall(used, 'b', { labels, requestedAt: minute(3) }), 'b', 'ToolCallAllowed', {
     ...{ verdict: verdict('allow', { grantId }), allowedAt: minute(2) },
   });
 };

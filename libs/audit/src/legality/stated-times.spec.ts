@@ -13,6 +13,11 @@ const words = (told: Story): readonly string[] =>
   [...new Set(wordsOf(told))].map((word) => word.replace(/:.*/, '')).filter((word) => word !== 'unrecorded-rights');
 const allowed = story().policy().request().allow();
 const asked = story().policy().request().ask();
+/** The request says a time five minutes before its record, and the question the time of its record. */
+const lateRequest = recordedAt(minute(5), story().policy().request()).ask(
+  { requestedAt: minute(5) },
+  { expiresInMs: 300_000 },
+);
 const lateUntil = { leaseUntil: minute(40) };
 
 describe('the time that an event of a call says', () => {
@@ -28,6 +33,16 @@ describe('the time that an event of a call says', () => {
       'of a claim is in the right to run, and its record is not',
       recordedAt(seconds(12, 3), approvedStory().claim()),
       ['past-end'],
+    ],
+    [
+      'of a vote is before the deadline, which its record is not, as that of the request is long before its record',
+      recordedAt(seconds(10, 3), lateRequest.respond('alice')),
+      ['off-time', 'past-end'],
+    ],
+    [
+      'of a request is three seconds before its record',
+      recordedAt(seconds(0, 3), story().policy().request()),
+      ['off-time'],
     ],
     ['is two seconds after its record', recordedAt(seconds(3, -2), allowed.claim()), []],
     ['is more than two seconds after its record', recordedAt(seconds(3, -3), allowed.claim()), ['off-time']],
@@ -75,7 +90,7 @@ describe('the number of a call in its run', () => {
     const facts = { ...(story().request().events[0]?.data as Requested), toolCallId: 'other', runId, callId: id };
     const data = {
       ...facts,
-      requestedAt: minute(-8),
+      requestedAt: minute(told.events.length > 1 ? 0 : -8),
       actionDigest: digestOfAction(facts, facts.arguments, facts.salt),
     };
     return told.append(`toolCall-${id}`, 'ToolCallRequested', data, { callId: id, runId });

@@ -29,7 +29,7 @@ export function judgeStatedTime(event: JudgedEvent, before: StreamState | undefi
   const since = earliestOf(event, before);
   if (isBeforeBy(graceMs, recordedAt, at)) return found('more than 15 minutes after its record');
   if (isBeforeBy(graceMs, at, since)) return found('more than 15 minutes before the record of the event before it');
-  const isOff = isBeforeBy(skewMsMax, recordedAt, at) || isBeforeBy(skewMsMax, at, since);
+  const isOff = isBeforeBy(skewMsMax, recordedAt, at) || isBeforeBy(skewMsMax, at, since) || isOldRequest(event, at);
   const isOld = isBeforeBy(graceMs, at, recordedAt);
   return {
     illegal: [],
@@ -45,6 +45,11 @@ function earliestOf({ recordedAt }: JudgedEvent, before: StreamState | undefined
   if (before?.kind !== 'call' || before.recordedAt === undefined) return '';
   const { recordedAt: last, lateMs = 0 } = before;
   return isBeforeBy(skewMsMax, last, recordedAt) ? (storedAfter(last, -lateMs) ?? '') : '';
+}
+
+/** Attack: a request says an old time, and what is recorded with it too, so that its deadline counts from then. */
+function isOldRequest({ type, recordedAt }: JudgedEvent, at: string): boolean {
+  return type === 'ToolCallRequested' && isBeforeBy(skewMsMax, at, recordedAt);
 }
 
 function found(when: string): Judgement {

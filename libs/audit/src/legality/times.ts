@@ -1,3 +1,6 @@
+import type { EventData } from '@countersign/contracts';
+import type { JudgedEvent } from './judged-event.js';
+
 /** Returns whether a text is a time as it is stored. Only such times sort as texts. */
 export function isStoredTime(text: string): boolean {
   // Each event is asked about some times.
@@ -27,8 +30,29 @@ export const skewMsMax = 2000;
 /** Members of events with the time at which a limit of a call began. */
 const beginnings = ['requestedAt', 'respondedAt', 'escalatedAt', 'claimedAt', 'renewedAt'] as const;
 
-/** How many milliseconds after the beginning of a limit its event was recorded, as far as no clock explains it. */
-export function lateMsOf({ data, recordedAt }: { readonly data: unknown; readonly recordedAt: string }): number {
+/**
+ * How many milliseconds after the beginning of the limit that now runs its event was recorded, as far as no clock explains it. The
+ * limits of a call follow each other: those of a question, the right to run, and the lease. Attack: what began an earlier one says
+ * an old time, so that a vote or a claim may come as much later. A request begins none.
+ */
+export function lateMsOf(event: Pick<JudgedEvent, 'type' | 'data' | 'recordedAt'>, before = 0): number {
+  const { resolution, decision } = event.data as Partial<EventData<'ApprovalResponded'>>;
+  switch (event.type) {
+    case 'ApprovalRequested':
+    case 'ExecutionClaimed':
+    case 'ExecutionClaimRenewed':
+      return ownLateMs(event);
+    case 'ApprovalEscalated':
+      return Math.max(before, ownLateMs(event));
+    case 'ApprovalResponded':
+      if (resolution !== 'pending') return ownLateMs(event);
+      return decision?.type === 'edit' ? Math.max(before, ownLateMs(event)) : before;
+    default:
+      return before;
+  }
+}
+
+function ownLateMs({ data, recordedAt }: Pick<JudgedEvent, 'data' | 'recordedAt'>): number {
   const members = data as Readonly<Record<string, unknown>>;
   const begun = beginnings.map((name) => members[name]).find((at) => typeof at === 'string');
   const lateMs = begun === undefined ? 0 : Date.parse(recordedAt) - Date.parse(begun);

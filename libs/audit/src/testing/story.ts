@@ -94,7 +94,7 @@ export const batchOf = (callIds: readonly string[]): string =>
 /** An event of a call is recorded when it says that it happened, and after those before it; another one a minute after them. */
 function recordedAfter(last: StoredEvent | undefined, name: string, data: Members): string {
   const before = last?.recordedAt ?? minute(-10);
-  const at = name === stream ? statedTimeOf({ data }) : undefined;
+  const at = name.startsWith('toolCall-') ? statedTimeOf({ data }) : undefined;
   if (at === undefined) return new Date(Date.parse(before) + 60_000).toISOString();
   return at > before ? at : before;
 }

@@ -65,7 +65,7 @@ const words: Readonly<Record<Counted, string>> = {
   'known-loss':
     'that are requests after a restore, which a rule may allow where an admin of the tenant default knew of the loss: that is in the log of default alone',
   'off-time':
-    'with a time more than two seconds after their record, or before the record of the event before them in their call: which one is right',
+    'with a time more than two seconds after their record, or before the record of the event before them in their call, or of requests two seconds before their own: which one is right',
   'past-end':
     'that say that they happened before a deadline or the end of a grant, and were recorded more than two seconds after it: whether they were in time',
   'earlier-votes':
