@@ -140,6 +140,19 @@ test('a no is sent also while the worker cannot run what is approved beside it',
   expect(await kim.getApproval(a!.id)).toMatchObject({ state: 'denied' });
 });
 
+test('who withdrew a no says it again to the next question, and the first message brings it back no more', async () => {
+  const [worker, kim] = [desk.worker(), desk.person('kim')];
+  const first = await askAbout(worker, kim, 'anew', [callOf('a', 'drop_table', 'four')]);
+  const [denial] = responsesOf(first, [false]);
+  await answerTo(worker, sessionOf(kim), first.state, messageOf('kim', [denial!]));
+  await desk.withdraw(denial!.id);
+  const second = await answerTo(worker, sessionOf(kim), first.state, messageOf('kim', [denial!]));
+  expect(codesOf(second)).toEqual(['idempotency-key-reused']);
+  const third = await answerTo(worker, sessionOf(kim), second.state, messageOf('kim', responsesOf(second, [false])));
+  expect(third.refused).toEqual([]);
+  expect(await kim.getApproval(denial!.id)).toMatchObject({ progress: [{ deniedBy: ['desk#kim'] }] });
+});
+
 test('a no after the own yes is refused with what to do, and the same answer once more is not', async () => {
   const [worker, kim] = [desk.worker(), desk.person('kim')];
   const first = await askAbout(worker, kim, 'no', [callOf('a', 'drop_table', 'two')]);

@@ -22,21 +22,18 @@ export interface MappedResponse {
 }
 
 /**
- * The response to a question, bound to what it showed. A denial is bound to the proposal alone.
+ * The response to a question, bound to what it showed. A denial is bound to the proposal alone. Its key is that of the question on the
+ * screen: whoever withdrew one can deny again, and the message of the first one is still a repeat.
  * @throws MappingError for a text that the ledger does not take.
  */
 export function mappedResponse(
-  { approvalId, questionId, denialId, ...shown }: Question & { readonly approvalId: string },
+  { approvalId, questionId, ...shown }: Question & { readonly approvalId: string },
   answer: Pick<Body, 'decision' | 'instruction' | 'reason'>,
 ): MappedResponse {
   const { proposalDigest, shownDigest, shownRevision } = shown;
   const isDenial = answer.decision.type === 'deny';
   const body = { ...answer, proposalDigest, ...(!isDenial && { shownDigest, shownRevision }) };
-  const idempotencyKey = keyOf([
-    approvalId,
-    isDenial ? denialId : questionId,
-    JSON.parse(JSON.stringify(body)) as JsonObject,
-  ]);
+  const idempotencyKey = keyOf([approvalId, questionId, JSON.parse(JSON.stringify(body)) as JsonObject]);
   for (const text of [answer.reason ?? '', answer.instruction ?? '']) {
     if (text.length > maxText)
       throw new MappingError(`a reason or an instruction has at most ${String(maxText)} characters`);

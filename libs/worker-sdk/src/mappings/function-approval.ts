@@ -148,7 +148,7 @@ function questionIn(
   if (!isCurrent || proposalDigest !== asked.proposal.digest) {
     throw new StaleResponseError(`the response "${id}" is to an earlier question: look at the current one`);
   }
-  return current;
+  return { ...current, questionId };
 }
 
 const rejected = 'Error: Tool call invocation was rejected by user.';

@@ -110,6 +110,10 @@ function interactionIdOf(approvalId: string, { denialId, questionId }: Question)
   return `${approvalId}/${denialId}/${questionId}`;
 }
 
+function shownQuestionOf(interactionId: string): string {
+  return interactionId.split('/')[2] ?? '';
+}
+
 /** The approval that an interaction asks about: read it with the client of the person. */
 export function interactionApprovalId(interactionId: string): string {
   return interactionId.split('/', 1).join('');
@@ -157,7 +161,7 @@ export function responseToInteraction(
   const { userInstruction: instruction } = inputData;
   const needsReason = requirement.requireReason.includes(decision.type);
   return mappedResponse(
-    { approvalId, ...question },
+    { approvalId, ...question, questionId: shownQuestionOf(interactionId) },
     // The dialog has one text.
     { decision, ...(instruction && { instruction, ...(needsReason && { reason: instruction }) }) },
   );
