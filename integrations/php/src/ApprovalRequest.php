@@ -68,7 +68,8 @@ final class ApprovalRequest
     /** Whether a person put other arguments in the place of the requested ones. */
     public function isEdited(): bool
     {
-        return $this->kind === 'run' && $this->replaces !== null;
+        // After an edit that has ended, the request of the agent is asked about again.
+        return $this->kind === 'run' && $this->replaces !== null && $this->proposedBy !== $this->requestedBy;
     }
 
     /**
@@ -128,7 +129,7 @@ final class ApprovalRequest
             toolCallId: $approval->toolCallId,
             toolName: $approval->toolName,
             toolArgs: Json::toArray($approval->arguments),
-            description: self::changed($proposal) . ($approval->description ?? $approval->title ?? "{$approval->toolName} $json"),
+            description: self::described($approval, $approval->description ?? $approval->title ?? null, "{$approval->toolName} $json"),
             requestedAt: new DateTimeImmutable($approval->requestedAt),
             expiresAt: isset($approval->expiresAt) ? new DateTimeImmutable($approval->expiresAt) : null,
             state: ApprovalState::from($approval->state),
@@ -178,12 +179,16 @@ final class ApprovalRequest
         return new self(...$data);
     }
 
-    private static function changed(object $proposal): string
+    /** The words of the agent are about its first request. Without any, the arguments of now say what is asked. */
+    private static function described(object $approval, ?string $words, string $plain): string
     {
-        return match (true) {
-            $proposal->replaces === null => '',
-            $proposal->kind === 'answer' => "Answered by {$proposal->proposedBy}, and the tool does not run. The first request was: ",
-            default => "Edited by {$proposal->proposedBy}. The first request was: ",
+        $proposal = $approval->proposal;
+        [$change, $of] = match (true) {
+            $proposal->replaces === null => [null, ''],
+            $proposal->proposedBy === ($approval->requestedBy ?? null) => ['An edit or an answer before was not approved', 'The request is'],
+            $proposal->kind === 'answer' => ["Answered by {$proposal->proposedBy}, and the tool does not run", 'The first request was'],
+            default => ["Edited by {$proposal->proposedBy}", 'The first request was'],
         };
+        return $change === null ? $words ?? $plain : ($words === null ? $change : "$change. $of: $words");
     }
 }
