@@ -71,8 +71,9 @@ export const floors = [
   // Files for people and for tools of others: rows, CSV, Parquet.
   {
     unit: 'libs/exports',
-    floor: 1,
-    ours: ['contracts'],
+    floor: 2,
+    // The report counts a fast approval by the rule of the domain.
+    ours: ['contracts', 'domain'],
     npm: ['hyparquet-writer', 'yazl'],
     node: ['crypto', 'stream', 'zlib'],
   },

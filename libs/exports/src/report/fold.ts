@@ -1,20 +1,18 @@
 import type { JsonValue, LogEventView } from '@countersign/contracts';
+import { Attention } from './attention.js';
+import type { Took } from './attention.js';
 import { memberOf, placeOf, textIn } from './rows.js';
 import type { ReportList, ReportRow } from './rows.js';
 
 /** What a report is told of each event. */
 export type OnRow = (list: ReportList, row: ReportRow) => void;
 
-/** Reads 100 characters a second at most, as the figures of oversight do. */
-const [fastMs, fastMsPerCharacter, fastMsMax] = [2_000, 10, 60_000];
-
 /** What people were asked about a call, while it waits for them. */
 interface Asked {
   /** The text of the arguments of each proposal; null: requested before the period. */
   readonly requested: string | null;
   readonly edits: Map<number, { readonly arguments: string; readonly by: string | null }>;
-  /** Since when people could decide, in milliseconds since the epoch. */
-  sinceMs: number | null;
+  readonly attention: Attention;
   ruleId: string | null;
 }
 
@@ -26,12 +24,14 @@ export function createReportFold(onRow: OnRow): (event: LogEventView) => void {
 
   const responded = (event: LogEventView): void => {
     const asked = askedOf(event);
-    const row = answerRow(event, asked);
+    const text = argumentsOf(event, asked);
+    const took = asked?.attention.lastResponse(text?.length ?? 0);
+    const row = answerRow(event, { text, took, ruleId: asked?.ruleId ?? null });
     if (memberOf(event, 'automatic') === true) onRow('silence', row);
     else {
       decisionsSinceChange += 1;
       onRow('decisions', row);
-      for (const list of exceptionsOf(event, asked, row)) onRow(list, row);
+      for (const list of exceptionsOf(event, asked, row, took?.fast === true)) onRow(list, row);
     }
     noteEdit(event, asked);
   };
@@ -40,13 +40,13 @@ export function createReportFold(onRow: OnRow): (event: LogEventView) => void {
     const asked = askedOf(event);
     if (asked === undefined) return;
     asked.edits.clear();
-    asked.sinceMs = Date.parse(event.recordedAt);
     asked.ruleId = textOf(memberOf(event, 'verdict', 'ruleId'));
   };
 
   return (event) => {
     const { type, callId } = event;
     if (type === 'ToolCallRequested' && callId !== null) calls.set(callId, newlyAsked(event));
+    askedOf(event)?.attention.take(event);
     if (type === 'ApprovalRequested') askedAgain(event);
     if (type === 'ApprovalResponded') responded(event);
     const other = otherRow(event);
@@ -101,18 +101,29 @@ function otherRow(event: LogEventView): ListedRow | undefined {
 }
 
 function newlyAsked(event: LogEventView): Asked {
-  return { requested: jsonOf(memberOf(event, 'arguments')), edits: new Map(), sinceMs: null, ruleId: null };
+  return {
+    requested: jsonOf(memberOf(event, 'arguments')),
+    edits: new Map(),
+    attention: new Attention(),
+    ruleId: null,
+  };
 }
 
-function answerRow(event: LogEventView, asked: Asked | undefined): ReportRow {
-  const sinceMs = asked?.sinceMs ?? null;
+interface Answered {
+  /** The arguments that it is about; null: they are not known. */
+  readonly text: string | null;
+  readonly took: Took | undefined;
+  readonly ruleId: string | null;
+}
+
+function answerRow(event: LogEventView, { text, took, ruleId }: Answered): ReportRow {
   return {
     ...placeOf(event),
     decision: textOf(memberOf(event, 'decision', 'type')),
     resolution: textIn(event, 'resolution'),
-    arguments: argumentsOf(event, asked),
-    seconds: sinceMs === null ? null : Math.round((Date.parse(event.recordedAt) - sinceMs) / 100) / 10,
-    ruleId: asked?.ruleId ?? null,
+    arguments: text,
+    seconds: took === undefined ? null : Math.round(took.tookMs / 100) / 10,
+    ruleId,
     via: textIn(event, 'via'),
     assurance: textIn(event, 'assurance'),
     credential: textIn(event, 'credential'),
@@ -128,13 +139,16 @@ function argumentsOf(event: LogEventView, asked: Asked | undefined): string | nu
   return asked?.edits.get(Number(memberOf(event, 'proposal')))?.arguments ?? asked?.requested ?? null;
 }
 
-function exceptionsOf(event: LogEventView, asked: Asked | undefined, row: ReportRow): readonly ReportList[] {
+function exceptionsOf(
+  event: LogEventView,
+  asked: Asked | undefined,
+  row: ReportRow,
+  fast: boolean,
+): readonly ReportList[] {
   const isApproval = row.decision === 'approve';
   const edit = asked?.edits.get(Number(memberOf(event, 'proposal')));
-  const tookMs = typeof row.seconds === 'number' ? row.seconds * 1_000 : Infinity;
-  const readMs = Math.min(fastMsMax, fastMs + fastMsPerCharacter * String(row.arguments ?? '').length);
   const found: Readonly<Partial<Record<ReportList, boolean>>> = {
-    fast: isApproval && tookMs < readMs,
+    fast,
     bulk: textIn(event, 'bulkId') !== null,
     edited: isApproval && edit !== undefined && edit.by !== row.person,
     unshown: row.shown === null,
@@ -152,7 +166,6 @@ function noteEdit(event: LogEventView, asked: Asked | undefined): void {
     arguments: jsonOf(edited) ?? '',
     by: event.actor?.id ?? null,
   });
-  asked.sinceMs = Date.parse(event.recordedAt);
 }
 
 /** What changed, in the words of the event. */

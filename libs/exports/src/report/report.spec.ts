@@ -17,7 +17,9 @@ function event(type: string, seconds: number, data: JsonObject = {}): LogEventVi
   const stored = JSON.parse(readFileSync(join(golden, `${type}.v2.json`), 'utf8')) as RecordedEvent;
   position += 1;
   const recordedAt = new Date(Date.UTC(2030, 0, 1) + seconds * 1_000).toISOString();
-  const changed = { ...stored, position, recordedAt, data: { ...stored.data, ...data } } as RecordedEvent;
+  const times = ['requestedAt', 'respondedAt', 'escalatedAt'].filter((name) => name in stored.data);
+  const at = Object.fromEntries(times.map((name) => [name, recordedAt]));
+  const changed = { ...stored, position, recordedAt, data: { ...stored.data, ...at, ...data } } as RecordedEvent;
   return toEventView(changed, 'masked');
 }
 
@@ -32,6 +34,11 @@ function reported(...events: readonly LogEventView[]) {
   const take = createReportFold((list, row) => void lists.set(list, [...(lists.get(list) ?? []), row]));
   for (const one of events) take(one);
   return (list: ReportList): readonly ReportRow[] => lists.get(list) ?? [];
+}
+
+function requirementOf(stages: JsonObject[]): JsonObject {
+  const { requirement } = event('ApprovalRequested', 0).data as { readonly requirement: JsonObject };
+  return { ...requirement, stages };
 }
 
 const asked = () => [
@@ -54,7 +61,7 @@ describe('the lists of a report', () => {
 
   it('name the exceptions, each in its list', () => {
     const edit = {
-      decision: { type: 'edit', arguments: { amount: 9 }, sensitive: [], salt: '00' },
+      decision: { type: 'edit', arguments: { amount: 9 }, sensitive: [], salt: '00', requirement: null, clock: null },
       proposal: 2,
       resolution: 'pending',
     };
@@ -77,6 +84,29 @@ describe('the lists of a report', () => {
     expect(rows('withdrawn')).toHaveLength(1);
     expect(rows('reveals')).toHaveLength(1);
     expect(rows('unknown').map(({ what }) => what)).toEqual(['ExecutionOutcomeUnknown', 'ExecutionReconciled']);
+  });
+
+  it('count a fast approval from when its person could give it: a stage, an escalation, a message', () => {
+    const stage = (group: string) => ({ mode: 'quorum', approve: 1, deny: 1, groups: [group] });
+    const requirement = (...groups: string[]): JsonObject => ({ requirement: requirementOf(groups.map(stage)) });
+    const approve = (seconds: number, who: string, group: string, more: JsonObject = {}) =>
+      answer(seconds, who, { decision: { type: 'approve' }, resolution: 'pending', groups: [group], ...more });
+    const request = event('ToolCallRequested', 0, { arguments: { amount: 5 }, sensitive: [] });
+    const stages = event('ApprovalRequested', 1, requirement('ops', 'legal'));
+    const second = reported(request, stages, approve(60, 'alice', 'ops'), approve(61, 'lena', 'legal'));
+    expect(second('fast')).toEqual([expect.objectContaining({ person: 'lena', seconds: 1 })]);
+
+    const one = event('ApprovalRequested', 1, requirement('ops'));
+    const { approvalId } = one.data as { readonly approvalId: string };
+    const escalated = event('ApprovalEscalated', 60, { approvalId, to: ['managers'], requirement: 0 });
+    const manager = reported(request, one, escalated, approve(61, 'mia', 'managers'));
+    expect(manager('fast')).toEqual([expect.objectContaining({ person: 'mia', seconds: 1 })]);
+    expect(reported(request, one, escalated, approve(61, 'alice', 'ops'))('fast')).toEqual([]);
+
+    const shown = event('NotificationDelivered', 60, { channelId: 'chat', deliveredAt: '2030-01-01T00:01:00.000Z' });
+    const inChat = { ...shown, callId: request.callId };
+    const presser = reported(request, one, inChat, approve(61, 'alice', 'ops', { via: 'chat' }));
+    expect(presser('fast')).toEqual([expect.objectContaining({ person: 'alice', seconds: 60 })]);
   });
 
   it('keep silence apart from decisions, and count the decisions between two changes of rights', () => {

@@ -28,7 +28,7 @@ export const reportColumns = {
   resolution: 'how the question stood afterwards',
   toolName: 'the tool',
   arguments: 'the arguments that the decision was about, with hidden values masked',
-  seconds: 'seconds since the question, or since the edit that changed it',
+  seconds: 'seconds since the person could decide: since the question, the earlier stage, the escalation or the edit',
   ruleId: 'the rule that asked',
   via: 'the channel',
   assurance: 'how well the person was known',
