@@ -43,18 +43,21 @@ export function createReportFold(onRow: OnRow): (event: LogEventView) => void {
     asked.ruleId = textOf(memberOf(event, 'verdict', 'ruleId'));
   };
 
+  const listed = (event: LogEventView): void => {
+    const other = otherRow(event);
+    if (other === undefined) return;
+    const isChange = other.list === 'changes';
+    onRow(other.list, isChange ? { ...other.row, decisionsBefore: decisionsSinceChange } : other.row);
+    if (isChange) decisionsSinceChange = 0;
+  };
+
   return (event) => {
     const { type, callId } = event;
     if (type === 'ToolCallRequested' && callId !== null) calls.set(callId, newlyAsked(event));
     askedOf(event)?.attention.take(event);
     if (type === 'ApprovalRequested') askedAgain(event);
     if (type === 'ApprovalResponded') responded(event);
-    const other = otherRow(event);
-    if (other !== undefined) {
-      const isChange = other.list === 'changes';
-      onRow(other.list, isChange ? { ...other.row, decisionsBefore: decisionsSinceChange } : other.row);
-      if (isChange) decisionsSinceChange = 0;
-    }
+    listed(event);
     if (callId !== null && lastOfCall.has(type)) calls.delete(callId);
   };
 }
