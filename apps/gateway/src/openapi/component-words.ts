@@ -30,6 +30,7 @@ export const componentWords: Readonly<Record<string, string>> = {
   Health: 'That the process runs.',
   LiftStop: 'Why a stop is lifted.',
   ListOrder: 'The order of a list by time.',
+  PersonAtDelegate: 'Who could answer in the place of a person, and from when until when.',
   ShownValues: 'How a read shows hidden values.',
   ReadValues: 'How an export shows hidden values.',
   LogOrder: 'The order of the log, or the newest first.',

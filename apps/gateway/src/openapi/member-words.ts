@@ -285,5 +285,8 @@ export const memberWords: Readonly<Record<string, string>> = {
   'PasskeyCreationOptionsExcludeCredential.id': 'The id of the passkey, base64url.',
   'PasskeyCreationOptionsRp.id': 'The domain of the inbox.',
   'PasskeyCreationOptionsUser.id': 'Names the person to the authenticator alone.',
+  'PersonAtDelegate.to': 'The delegate.',
+  'PersonAtDelegate.from': 'When the delegation began.',
+  'PersonAtDelegate.until': 'When it ends.',
   zone: 'The time zone, such as `Europe/Paris`.',
 };
