@@ -64,6 +64,7 @@ export type Unproven =
   | 'early-silence'
   | 'late-silence'
   | 'late-start'
+  | 'silent-people'
   | 'turn-order'
   | 'place-in-run'
   | 'step-apart'

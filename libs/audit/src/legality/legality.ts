@@ -21,6 +21,7 @@ import { judgeRemembered } from './remembered.js';
 import { judgeListed } from '../rights/judge-listed.js';
 import { judgeReveal } from '../rights/judge-reveal.js';
 import { judgeRights } from '../rights/judge-rights.js';
+import { judgeSilentPeople } from '../rights/silent-people.js';
 import { judgeEarlierVotes, withGiven } from '../rights/earlier-votes.js';
 import { judgeNames } from '../rights/one-person.js';
 import { createRightsRecord } from '../rights/record.js';
@@ -58,7 +59,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   let [newest, tenant] = [1, ''];
   const restores = createRestores(streams);
   const isSetBack = createSetBack();
-  const queues = createQueues(scope.isWhole);
+  const queues = createQueues(streams, scope.isWhole);
   const steps = createSteps(streams, policies, scope.isWhole);
   const runs = createRuns(streams);
   const stops = createStops(streams);
@@ -68,15 +69,18 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
     const ofCall = isOfCall
       ? [judgeVerdict(event, before, { policies, streams, rights }), queues.judge(event, before)]
       : [];
+    const ofPlace = after.kind === 'call' ? [queues.judgePlace(event, after)] : [];
     const others = [silences.judge(event, before), places.judge(event, before), judgeStatedTime(event, before)];
     const ofPeople = [
       judgeNames(event, before, after, rights),
       judgeReveal(event, before, rights),
       judgeListed(event, rights),
+      judgeSilentPeople(event, before, rights),
       judgeRemembered(event, streams, scope.isWhole),
     ];
     const words = [
       ...ofCall,
+      ...ofPlace,
       ...others,
       ...ofPeople,
       steps.judge(event, before, after),

@@ -12,6 +12,9 @@ type Members = Readonly<Record<string, unknown>>;
 interface Run {
   readonly told: Story;
   readonly request: (name: string, more?: Members) => Run;
+  /** The request alone, before its place. */
+  readonly asked: (name: string, more?: Members) => Run;
+  readonly place: (name: string) => Run;
   readonly then: (name: string, type: Parameters<Story['append']>[1], data?: Members) => Run;
   readonly turn: (name: string) => Run;
   readonly cancel: (name: string) => Run;
@@ -21,10 +24,9 @@ function run(told: Story = story().policy()): Run {
   const then: Run['then'] = (name, type, data) => run(aboutCall(told, name, type, data));
   return {
     ...{ told, then },
-    request: (name, more = {}) =>
-      run(requestCall(told, name, { batchMode: 'sequential', ...more })).then(name, 'ToolCallQueued', {
-        ...{ verdict: verdict('allow'), question: null, queuedAt: minute(0) },
-      }),
+    asked: (name, more = {}) => run(requestCall(told, name, { batchMode: 'sequential', ...more })),
+    place: (name) => then(name, 'ToolCallQueued', { verdict: verdict('allow'), question: null, queuedAt: minute(0) }),
+    request: (name, more = {}) => run(told).asked(name, more).place(name),
     turn: (name) => then(name, 'ToolCallAllowed', { verdict: verdict('allow'), allowedAt: minute(1) }),
     cancel: (name) =>
       then(name, 'ToolCallCancelled', {
@@ -33,6 +35,8 @@ function run(told: Story = story().policy()): Run {
   };
 }
 
+const blocked = (before: Run, name: string): Run =>
+  before.then(name, 'ToolCallBlocked', { verdict: verdict('block'), reason: 'no', blockedAt: minute(0) });
 const early = (name: string): string => `turn: the call ${idOf(name)} before it in its queue was not settled`;
 const turnsOf = ({ told }: Run): readonly string[] => wordsOf(told).filter((word) => word.startsWith('turn'));
 const inside = (callId: string): Members => ({
@@ -63,6 +67,48 @@ describe('the turn of a sequential call', () => {
     ],
   ])('is found where %s', (_, name, told) => {
     expect(turnsOf(told)).toEqual([early(name)]);
+  });
+});
+
+const step = (...names: readonly string[]): Members => ({ batchCallIds: names.map(idOf) });
+const later = { requestedAt: minute(1) };
+
+describe('the place of a sequential call', () => {
+  it.each<[string, Run]>([
+    ['is that of its request', two],
+    ['is that of its request in a step', run().request('a', step('a', 'b')).request('b', step('a', 'b'))],
+    ['waits for no call of another principal', run().asked('a', { requestedBy: 'other' }).request('b')],
+    ['waits for no call that the policy blocked', blocked(run().asked('a'), 'a').request('b')],
+    ['waits for no call that cannot be read', run().asked('a').then('a', 'ExecutionClaimed').request('b')],
+    [
+      'may be another one where its step was requested again',
+      run().request('b', step('b', 'a')).request('a', step('a', 'b')),
+    ],
+  ])('%s', (_, told) => {
+    expect(turnsOf(told)).toEqual([]);
+  });
+
+  it('is found where a call that was requested before it has none', () => {
+    const reordered = run().asked('a').asked('b').place('b').place('a');
+    expect(turnsOf(reordered)).toEqual([`turn: the call ${idOf('a')} was requested before it, and had no place yet`]);
+  });
+
+  it('is found where its request names it before one that was recorded before it', () => {
+    const reordered = run()
+      .request('b', step('a', 'b', 'c'))
+      .request('a', step('a', 'b', 'c'))
+      .request('c', step('a', 'b', 'c'));
+    expect(turnsOf(reordered)).toEqual([
+      `turn: its request names it before ${idOf('b')}, which was recorded before it`,
+    ]);
+  });
+
+  it('is listed where the calls of its step say other times', () => {
+    const apart = run()
+      .request('b', step('a', 'b'))
+      .request('a', { ...step('a', 'b'), ...later });
+    expect(turnsOf(apart)).toEqual([]);
+    expect(wordsOf(apart.told)).toContain('step-apart');
   });
 });
 

@@ -6,7 +6,7 @@ import type { StreamState } from './streams.js';
 import { isBeforeBy, isPastEnd, storedAfter } from './times.js';
 
 /** Since this version silence approves only where the service ran all the time (ADR 102). Versions before it were more lenient. */
-const strictSince = '2026-11-29T16:19:57.000Z';
+export const strictSilenceSince = '2026-11-29T16:19:57.000Z';
 
 /** No silence approves later than this after its deadline: the service was away then. */
 const lateMsMax = 10_000;
@@ -43,7 +43,7 @@ export function createSilences(): Silences {
       const { proposal } = state.approval;
       const response = event.data as EventData<'ApprovalResponded'>;
       if (!response.automatic) return legal;
-      const broken = event.recordedAt < strictSince ? [] : brokenBy(response, proposal, startedAt);
+      const broken = event.recordedAt < strictSilenceSince ? [] : brokenBy(response, proposal, startedAt);
       const isAcrossStart = (state.starts ?? 0) < starts && startedAt <= proposal.proposedAt;
       return { illegal: broken, unproven: unprovenOf(event, state, proposal, isAcrossStart) };
     },

@@ -30,6 +30,8 @@ export interface RightsRecord {
   readonly isWhole: () => boolean;
   readonly ofCredential: (credential: string, at: string | null) => readonly Said<CredentialRights>[];
   readonly ofPerson: (principal: string, at: string | null) => readonly Said<CredentialRights>[];
+  /** All that credentials of the tokens file gave. */
+  readonly credentials: (at: string | null) => readonly CredentialRights[];
   readonly people: (at: string | null) => readonly ListedPeople[];
   /** The people of each policy that was in force. */
   readonly policies: (at: string | null) => readonly (readonly PolicyPerson[])[];
@@ -39,6 +41,8 @@ export interface RightsRecord {
   readonly channels: () => ReadonlySet<string>;
   /** A process that receives answers of channels, and does not record by which policy file it knows people. */
   readonly hasNotifier: () => boolean;
+  /** A process that ends questions, or may have been one: it does not record by which files it knows people. */
+  readonly hasProjector: () => boolean;
   /** A process that takes requests from Kafka, or may have been one: only the log of the tenant `default` names them. */
   readonly hasLedger: () => boolean;
 }
@@ -101,11 +105,16 @@ export function createRightsRecord(): RightsRecord {
       [...(credentialsOf.get(principal) ?? [])]
         .flatMap((credential) => tokens.around(credential, at))
         .filter(({ what }) => what.principal === principal),
+    credentials: (at) =>
+      [...new Set([...credentialsOf.values()].flatMap((ids) => [...ids]))]
+        .flatMap((credential) => tokens.around(credential, at))
+        .map(({ what }) => what),
     people: (at) => valuesOf(people, at),
     policies: (at) => valuesOf(policies, at).map((version) => contents.get(version) ?? []),
     issuers: () => issuers,
     channels: () => channels,
     hasNotifier: () => roles.has('notifier'),
+    hasProjector: () => tenant !== 'default' || roles.has('projector'),
     hasLedger: () => tenant !== 'default' || roles.has('ledger'),
   };
 }

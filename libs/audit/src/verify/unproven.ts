@@ -84,6 +84,8 @@ const words: Readonly<Record<Counted, string>> = {
     'approved by silence whose record is more than twelve seconds after its deadline, though they say less: whether the service was away',
   'late-start':
     'approved by silence, where a start of the server that says it was before the question was recorded after it: whether the service ran all the time',
+  'silent-people':
+    'approved by silence, where the log knows too few people whom the rule asks: whether others could respond',
   'set-back':
     'recorded with a time more than 15 minutes before that of an event before them: a clock was wrong, or a time is a lie',
   'set-aside': 'after an event of their stream that cannot be read or was not shown: not judged',
