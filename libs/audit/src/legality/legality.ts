@@ -25,6 +25,7 @@ import { judgeSilentPeople } from '../rights/silent-people.js';
 import { judgeEarlierVotes, withGiven } from '../rights/earlier-votes.js';
 import { judgeNames } from '../rights/one-person.js';
 import { createRightsRecord } from '../rights/record.js';
+import type { RightsRecord } from '../rights/record.js';
 import { graceMs } from '../rights/timeline.js';
 import type { KnownStream, KnownStreams, StreamState } from './streams.js';
 import { isBeforeBy } from './times.js';
@@ -69,20 +70,13 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
     const ofCall = isOfCall
       ? [judgeVerdict(event, before, { policies, streams, rights }), queues.judge(event, before)]
       : [];
-    const ofPlace = after.kind === 'call' ? [queues.judgePlace(event, after)] : [];
     const others = [silences.judge(event, before), places.judge(event, before), judgeStatedTime(event, before)];
-    const ofPeople = [
-      judgeNames(event, before, after, rights),
-      judgeReveal(event, before, rights),
-      judgeListed(event, rights),
-      judgeSilentPeople(event, before, rights),
-      judgeRemembered(event, streams, scope.isWhole),
-    ];
     const words = [
       ...ofCall,
-      ...ofPlace,
+      ...(after.kind === 'call' ? [queues.judgePlace(event, after)] : []),
       ...others,
-      ...ofPeople,
+      ...judgePeople(event, [before, after], rights),
+      judgeRemembered(event, streams, scope.isWhole),
       steps.judge(event, before, after),
       judgeBatchBegin(event, streams),
       runs.judge(event, before),
@@ -151,6 +145,18 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
     unrecordedPolicies,
     unknownPolicies: () => unrecordedPolicies().filter((version) => version !== builtInPolicyVersion(tenant)),
   };
+}
+
+type Around = readonly [before: StreamState | undefined, after: StreamState];
+
+/** What the log of record says about the people of a legal event. */
+function judgePeople(event: JudgedEvent, [before, after]: Around, rights: RightsRecord): readonly Judgement[] {
+  return [
+    judgeNames(event, before, after, rights),
+    judgeReveal(event, before, rights),
+    judgeListed(event, rights),
+    judgeSilentPeople(event, before, rights),
+  ];
 }
 
 /** Every event from the first one on, and no policy besides them. */
