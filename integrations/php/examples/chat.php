@@ -12,7 +12,8 @@ require is_file('vendor/autoload.php') ? 'vendor/autoload.php' : __DIR__ . '/../
 
 // The user and the conversation are those of your own session, never of the request of a browser.
 session_start();
-if (!isset($_SESSION['user'], $_SESSION['conversation']) || ($_SERVER['CONTENT_TYPE'] ?? '') !== 'application/json') {
+$isJson = preg_match('~^application/json\s*(?:;|$)~iD', $_SERVER['CONTENT_TYPE'] ?? '') === 1;
+if (!isset($_SESSION['user'], $_SESSION['conversation']) || !$isJson) {
     http_response_code(403); // nobody is signed in, or it may be the form of another site
     exit;
 }
@@ -78,10 +79,12 @@ $step = $gate->request($conversation, $calls); // runs nothing before the answer
 $later = array_slice($messages, $turn === null ? 0 : $turn + 1);
 $sentIn = fn (string $member) => array_merge(...array_map(fn (array $message) => $message[$member] ?? [], $later));
 $sent = ['role' => end($later)['role'] ?? '', 'toolApprovalResponses' => $sentIn('toolApprovalResponses'), 'toolResults' => $sentIn('toolResults')];
+$isYes = fn (array $answer) => ($answer['approved'] ?? false) === true;
 $answers = [];
 foreach ($sent['toolApprovalResponses'] as $answer) {
-    // Of two answers to one question the "no" counts.
-    if (!isset($answers[$answer['approvalId']]) || ($answer['approved'] ?? false) !== true) {
+    // Of several answers to one question a "no" counts, or else the last "yes": those before it may be to what was asked before an edit.
+    $before = $answers[$answer['approvalId']] ?? null;
+    if ($before === null || $isYes($before) || !$isYes($answer)) {
         $answers[$answer['approvalId']] = $answer;
     }
 }
@@ -115,7 +118,7 @@ foreach ($answers as $answer) {
         $refused[$approvalId] = ['problem' => 'not-found']; // of no call of this message
         continue;
     }
-    $isApproved = ($answer['approved'] ?? false) === true;
+    $isApproved = $isYes($answer);
     // An approval is of what the page showed, and of nothing that comes later. A denial needs neither.
     $response = new ApprovalResponse(
         $approvalId,
@@ -126,7 +129,11 @@ foreach ($answers as $answer) {
     );
     try {
         // The key is that of the answer: a second tab, or a request that is sent again, is the same answer.
-        $person->respond($response, hash('sha256', "$conversation\n" . json_encode($response->body())));
+        $found = $person->respond($response, hash('sha256', "$conversation\n" . json_encode($response->body())));
+        if ($isApproved && $person->isCounted($found) === false) {
+            // Recorded, and ended since, such as by the edit of `by`: the page shows what is asked now.
+            $refused[$approvalId] = ['problem' => 'vote-ended', 'by' => $found->proposal->proposedBy];
+        }
     } catch (CountersignException $error) {
         // Such as `already-resolved`: `by` was faster.
         $refused[$approvalId] = ['problem' => $error->problem, 'by' => $error->body->respondedBy ?? null];

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Countersign;
 
+use Countersign\Exception\StateException;
 use DateTimeImmutable;
 
 /**
@@ -15,7 +16,8 @@ final class ApprovalRequest
     /**
      * @param array<string, mixed> $toolArgs for code. A member `{}` is `[]` in it
      * @param string $argumentsJson the exact arguments as JSON: show these
-     * @param string $description what the agent says of the call. Where the arguments were edited, or a person answers, it begins with that
+     * @param string $description what the agent says of the call, for a dialog that shows the rest itself. Where the arguments were edited, or a
+     *   person answers, it begins with that
      * @param ?string $digest of what this request shows. A response that carries it is refused once that has changed
      * @param ?int $shownRevision counts what was shown. Unlike the digest it never comes back: a response that was refused stays so after a withdrawal
      * @param ?string $mayNotDecide why the reader cannot decide, or null
@@ -32,6 +34,7 @@ final class ApprovalRequest
      * @param ?string $onBehalfOf the person for whom the agent says that it acts
      * @param list<array{toolName: string, agentId: string}> $chain the calls inside which this one runs, the outermost first
      * @param list<string> $hidden the places of the values that the reader does not see
+     * @param ?string $agentDescription the agent's own description, of its first request; '' if it gave none. Null: all of `description`
      */
     public function __construct(
         public readonly string $approvalId,
@@ -62,6 +65,7 @@ final class ApprovalRequest
         public readonly array $chain = [],
         public readonly array $hidden = [],
         public readonly ?int $shownRevision = null,
+        public readonly ?string $agentDescription = null,
     ) {
     }
 
@@ -73,49 +77,70 @@ final class ApprovalRequest
     }
 
     /**
-     * Returns all that an approval with this digest approves, in lines for people. What is not seen, or moves other text, is marked, such as
-     * `⟦U+202E⟧`. In HTML, escape it and show it with `white-space: pre-wrap`.
+     * Returns all that an approval with this digest approves, in lines for people: what the ledger has recorded, and then the agent's own words,
+     * quoted. What is not seen, or moves other text, is marked, such as `⟦U+202E⟧`. In HTML, escape it and show it with `white-space: pre-wrap`.
      */
     public function text(): string
     {
-        // A call without a description is its own.
-        $lines = [...array_unique([$this->description, "{$this->toolName} {$this->argumentsJson}"]), ...$this->placeLines()];
-        if ($this->reason !== null) {
-            $lines[] = "Reason of the agent: {$this->reason}";
-        }
+        $change = self::changeOf($this->kind, $this->replaces, $this->proposedBy, $this->requestedBy);
+        $lines = [$this->plain(), ...($change === null ? [] : [$change]), ...$this->placeLines()];
         if ($this->kind === 'answer') {
-            $lines[] = "Answer of {$this->proposedBy} in place of the tool, which does not run: {$this->answerJson}";
+            $lines[] = 'Answer of ' . Visible::name((string) $this->proposedBy) . " in place of the tool, which does not run: {$this->answerJson}";
         }
         foreach ($this->instructions as $one) {
             $when = isset($one['ifDenied']) ? ', if it is denied' : '';
-            $lines[] = "Instruction of {$one['respondedBy']} to the agent$when: " . Json::encode($one['instruction']);
+            $lines[] = 'Instruction of ' . Visible::name($one['respondedBy']) . " to the agent$when: " . Json::encode($one['instruction']);
         }
+        $named = fn (array $people) => implode(', ', array_map(Visible::name(...), $people));
         foreach ($this->progress as ['approvedBy' => $approved, 'deniedBy' => $denied, 'missing' => $missing, 'missingOf' => $groups]) {
             $lines[] = implode('. ', array_filter([
-                $approved === [] ? '' : 'Approved by ' . implode(', ', $approved),
-                $denied === [] ? '' : 'Denied by ' . implode(', ', $denied),
-                "Still needed: $missing" . ($groups === null || $groups === [] ? '' : ' of ' . implode(', ', $groups)),
+                $approved === [] ? '' : "Approved by {$named($approved)}",
+                $denied === [] ? '' : "Denied by {$named($denied)}",
+                "Still needed: $missing" . ($groups === null || $groups === [] ? '' : " of {$named($groups)}"),
             ]));
         }
-        $lines = [...$lines, ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : [])];
+        $lines = [...$lines, ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : []), ...$this->agentLines()];
         return implode("\n", array_map(Visible::line(...), $lines));
+    }
+
+    private function plain(): string
+    {
+        return Visible::name($this->toolName) . " {$this->argumentsJson}";
+    }
+
+    /**
+     * Attack: an agent describes its call in the words of the ledger, such as another tool with other arguments, "Approved by alice".
+     *
+     * @return list<string>
+     */
+    private function agentLines(): array
+    {
+        $description = $this->agentDescription ?? $this->description;
+        $hasDescription = $description !== '' && !in_array($description, [$this->plain(), "{$this->toolName} {$this->argumentsJson}"], true);
+        $words = [
+            ...($hasDescription ? ['Description: ' . Json::encode($description)] : []),
+            ...($this->reason === null ? [] : ['Reason: ' . Json::encode($this->reason)]),
+        ];
+        return $words === [] ? [] : ["The agent's own words (untrusted: judge by the arguments above):", ...$words];
     }
 
     /** @return list<string> who asks, where the call runs, and what of it is not shown */
     private function placeLines(): array
     {
         $asked = array_filter([
-            $this->requestedBy === null ? null : "Requested by {$this->requestedBy}",
-            $this->agentId === null || $this->agentId === $this->requestedBy ? null : "as the agent {$this->agentId}",
-            $this->onBehalfOf === null ? null : "on behalf of {$this->onBehalfOf}",
+            $this->requestedBy === null ? null : 'Requested by ' . Visible::name($this->requestedBy),
+            $this->agentId === null || $this->agentId === $this->requestedBy ? null : 'as the agent ' . Visible::name($this->agentId),
+            $this->onBehalfOf === null ? null : 'on behalf of ' . Visible::name($this->onBehalfOf),
         ]);
-        $outer = array_map(fn (array $call) => "{$call['toolName']} of {$call['agentId']}", $this->chain);
+        $outer = array_map(fn (array $call) => Visible::name($call['toolName']) . ' of ' . Visible::name($call['agentId']), $this->chain);
         $count = count($this->hidden);
+        $end = ' of the answer';
+        $placeOf = fn (string $one) => str_ends_with($one, $end) ? Visible::name(substr($one, 0, -strlen($end))) . $end : Visible::name($one);
         return array_values(array_filter([
             implode(', ', $asked),
             $outer === [] ? '' : 'Inside ' . implode(', ', $outer),
             $this->labels === [] ? '' : 'Labels: ' . Json::encode((object) $this->labels),
-            $count === 0 ? '' : ($count === 1 ? '1 value is' : "$count values are") . ' hidden from you: ' . implode(', ', $this->hidden),
+            $count === 0 ? '' : ($count === 1 ? '1 value is' : "$count values are") . ' hidden from you: ' . implode(', ', array_map($placeOf, $this->hidden)),
         ]));
     }
 
@@ -124,12 +149,19 @@ final class ApprovalRequest
     {
         $json = Json::encode($approval->arguments);
         $proposal = $approval->proposal;
+        $words = $approval->description ?? $approval->title ?? null;
+        $change = self::changeOf($proposal->kind, $proposal->replaces, $proposal->proposedBy, $approval->requestedBy ?? null);
         return new self(
             approvalId: $approval->approvalId,
             toolCallId: $approval->toolCallId,
             toolName: $approval->toolName,
             toolArgs: Json::toArray($approval->arguments),
-            description: self::described($approval, $approval->description ?? $approval->title ?? null, "{$approval->toolName} $json"),
+            description: match (true) {
+                $change === null => $words ?? "{$approval->toolName} $json",
+                $words === null => $change,
+                // The words of the agent are about its first request.
+                default => "$change. The agent's words about its request: " . Json::encode($words),
+            },
             requestedAt: new DateTimeImmutable($approval->requestedAt),
             expiresAt: isset($approval->expiresAt) ? new DateTimeImmutable($approval->expiresAt) : null,
             state: ApprovalState::from($approval->state),
@@ -152,6 +184,7 @@ final class ApprovalRequest
             onBehalfOf: $approval->onBehalfOf ?? null,
             chain: Json::toArray($approval->chain ?? []),
             shownRevision: $approval->shownRevision ?? null,
+            agentDescription: $words ?? '',
             hidden: [
                 ...array_map(fn (object $one) => $one->pointer, $approval->hiddenValues ?? []),
                 ...array_map(fn (object $one) => "{$one->pointer} of the answer", $proposal->hiddenValues ?? []),
@@ -170,25 +203,28 @@ final class ApprovalRequest
         ];
     }
 
-    /** @param array<string, mixed> $data of `toArray` */
+    /**
+     * @param array<string, mixed> $data of `toArray`
+     * @throws StateException for anything else
+     */
     public static function fromArray(array $data): self
     {
-        $data['requestedAt'] = new DateTimeImmutable($data['requestedAt']);
-        $data['expiresAt'] = isset($data['expiresAt']) ? new DateTimeImmutable($data['expiresAt']) : null;
-        $data['state'] = ApprovalState::from($data['state'] ?? 'pending');
-        return new self(...$data);
+        return StateException::unless('request', function () use ($data): self {
+            $data['requestedAt'] = new DateTimeImmutable($data['requestedAt']);
+            $data['expiresAt'] = isset($data['expiresAt']) ? new DateTimeImmutable($data['expiresAt']) : null;
+            $data['state'] = ApprovalState::from($data['state'] ?? 'pending');
+            return new self(...$data);
+        });
     }
 
-    /** The words of the agent are about its first request. Without any, the arguments of now say what is asked. */
-    private static function described(object $approval, ?string $words, string $plain): string
+    /** What people made of the request of the agent; null: nothing. */
+    private static function changeOf(string $kind, ?int $replaces, ?string $proposedBy, ?string $requestedBy): ?string
     {
-        $proposal = $approval->proposal;
-        [$change, $of] = match (true) {
-            $proposal->replaces === null => [null, ''],
-            $proposal->proposedBy === ($approval->requestedBy ?? null) => ['An edit or an answer before was not approved', 'The request is'],
-            $proposal->kind === 'answer' => ["Answered by {$proposal->proposedBy}, and the tool does not run", 'The first request was'],
-            default => ["Edited by {$proposal->proposedBy}", 'The first request was'],
+        return match (true) {
+            $replaces === null => null,
+            $proposedBy === $requestedBy => 'An edit or an answer before was not approved',
+            $kind === 'answer' => 'Answered by ' . Visible::name((string) $proposedBy) . ', and the tool does not run',
+            default => 'Edited by ' . Visible::name((string) $proposedBy),
         };
-        return $change === null ? $words ?? $plain : ($words === null ? $change : "$change. $of: $words");
     }
 }

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Countersign;
 
+use Countersign\Exception\StateException;
 use DateTimeImmutable;
 use InvalidArgumentException;
 
@@ -64,11 +65,16 @@ final class ApprovalResponse
         return [...get_object_vars($this), 'editedArgs' => $editedArgs, 'respondedAt' => Dates::text($this->respondedAt)];
     }
 
-    /** @param array<string, mixed> $data of `toArray` */
+    /**
+     * @param array<string, mixed> $data of `toArray`
+     * @throws StateException for anything else
+     */
     public static function fromArray(array $data): self
     {
-        $data['respondedAt'] = new DateTimeImmutable($data['respondedAt'] ?? 'now');
-        return new self(...$data);
+        return StateException::unless('response', function () use ($data): self {
+            $data['respondedAt'] = new DateTimeImmutable($data['respondedAt'] ?? 'now');
+            return new self(...$data);
+        });
     }
 
     /** @internal @return array<string, mixed> the body of the request */

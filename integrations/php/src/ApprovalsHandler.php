@@ -53,7 +53,7 @@ final class ApprovalsHandler implements RequestHandlerInterface
     public function handle(ServerRequestInterface $request): ResponseInterface
     {
         $path = $request->getUri()->getPath();
-        $path = substr($path, (int) strpos($path, '/v1/'));
+        $path = substr($path, (int) strrpos($path, '/v1/'));
         $method = $request->getMethod();
         if (!self::isServed($method, $path)) {
             return $this->refusal(404, 'not-found', 'This path is not served here.');

@@ -10,6 +10,8 @@ use InvalidArgumentException;
 /** A person who decides: the one of a token with the role approver, or one whom a front end vouches for (`FrontEnd::as`). */
 final class Approver
 {
+    private ?string $principal = null;
+
     /** @internal Use `withToken`, or `FrontEnd::as`. */
     public function __construct(private readonly Connection $connection, private readonly ?string $id = null)
     {
@@ -56,6 +58,19 @@ final class Approver
             throw new InvalidArgumentException("approvedBy: the response is of {$response->approvedBy}, and this is {$this->id}.");
         }
         return $this->connection->post(self::path($response->approvalId, '/responses'), $response->body(), $key);
+    }
+
+    /**
+     * Whether the last response of this person to an approval counts. False: it was recorded and has ended since, such as by an edit of another
+     * person. Ask it after `respond` with a key, which returns the approval for a repeat as well. Null: the person has not responded.
+     *
+     * @param object $approval as `respond` or `approval` returns it
+     */
+    public function isCounted(object $approval): ?bool
+    {
+        $this->principal ??= $this->me()->principal;
+        $own = array_filter($approval->responses, fn (object $one) => $one->respondedBy === $this->principal);
+        return $own === [] ? null : end($own)->counted;
     }
 
     /** Takes the vote back while the approval is pending. */

@@ -7,6 +7,7 @@ namespace Countersign;
 use Countersign\Exception\ConflictException;
 use Countersign\Exception\CountersignException;
 use Countersign\Exception\InvalidRequestException;
+use Countersign\Exception\StateException;
 use InvalidArgumentException;
 
 /**
@@ -104,20 +105,21 @@ final class Gate
     /**
      * Goes on with a step, in this or another process: runs what was approved since. It requests nothing: a state that somebody forged
      * has no call that was not recorded before. The tools of this process judge the calls of a stored state again: what one of them asks
-     * about does not run without a person, also where the process that requested it asked nobody.
+     * about does not run without a person, also where the process that requested it asked nobody. A `Step` in memory is not judged again.
      *
-     * @param Step|array<string, mixed> $step or its `toArray`
+     * @param Step|array<string, mixed> $step or its `toArray`, as you stored it
      * @param mixed $state and `$messages` are for `needsApproval`, where a stored state is judged again
      * @param list<string> $withheld the `toolCallId` of each call that is not run now, such as one that the user has just denied
+     * @throws StateException for a state that is damaged, or of another agent. Nothing runs
      */
-    public function resume(Step|array $step, int $waitMs = 0, mixed $state = null, array $messages = [], array $withheld = []): Step
+    public function resume(mixed $step, int $waitMs = 0, mixed $state = null, array $messages = [], array $withheld = []): Step
     {
         // A step in memory is as old as a stored one: its calls are read again.
-        $isStored = is_array($step);
+        $isStored = !$step instanceof Step;
         $step = Step::fromArray($isStored ? $step : $step->toArray(), $this->client);
         $step = $isStored ? $this->judged($step, $state, $messages) : $step;
         if ($step->agentId !== $this->agentId) {
-            throw new InvalidArgumentException("The state is no step of the agent {$this->agentId}.");
+            throw StateException::of('step', "it is of the agent {$step->agentId}, and this is the gate of {$this->agentId}");
         }
         $this->proveMayClaim();
         return $this->finished($step, $waitMs, $withheld);
@@ -186,11 +188,14 @@ final class Gate
     {
         $endsAt = hrtime(true) + 1_000_000 * $waitMs;
         $recorded = [];
+        // Before the first one runs.
+        foreach (array_diff(array_column($step->asked, 'toolName'), array_keys($this->tools)) as $name) {
+            throw new InvalidArgumentException("There is no tool $name any more: give it to the gate.");
+        }
         foreach ($step->asked as $call) {
-            [$id, $name] = [$call['toolCallId'], $call['toolName']];
-            $tool = $this->tools[$name] ?? throw new InvalidArgumentException("There is no tool $name any more.");
-            $found = $step->recorded[$id];
-            $recorded[$id] = in_array($id, $withheld, true) ? $found : $this->runner->finish($call, $found, $tool, $endsAt);
+            [$id, $found] = [$call['toolCallId'], $step->recorded[$call['toolCallId']]];
+            $isWithheld = in_array($id, $withheld, true);
+            $recorded[$id] = $isWithheld ? $found : $this->runner->finish($call, $found, $this->tools[$call['toolName']], $endsAt);
         }
         return new Step($step->runId, $step->agentId, $step->asked, $recorded, $step->refused, $step->order);
     }

@@ -4,7 +4,8 @@ declare(strict_types=1);
 
 namespace Countersign;
 
-use InvalidArgumentException;
+use Countersign\Exception\StateException;
+use JsonException;
 
 /**
  * The calls of one model step: those with a result, and those that wait. `toArray` is its state for the next web request. It holds no
@@ -106,26 +107,71 @@ final class Step
         ];
     }
 
-    /** @internal Reads the calls of `toArray` from the ledger. */
-    public static function fromArray(array $data, Client $client): self
+    /**
+     * @internal Reads the calls of `toArray` from the ledger.
+     * @throws StateException for anything else
+     */
+    public static function fromArray(mixed $data, Client $client): self
     {
-        if (($data['version'] ?? null) !== 1) {
-            throw new InvalidArgumentException('The state is no step.');
-        }
-        [$asked, $recorded, $refused] = [[], [], []];
-        foreach ($data['asked'] as $index => $text) {
-            $call = get_object_vars(Json::answer($text));
+        $asked = self::storedCalls($data);
+        $recorded = [];
+        foreach ($asked as $index => $call) {
             $found = $client->toolCall($data['callIds'][$index]);
             $own = [$data['runId'], $data['agentId'], $call['toolCallId'], $call['toolName']];
             if ([$found->runId, $found->agentId, $found->toolCallId, $found->toolName] !== $own) {
-                throw new InvalidArgumentException("The state names another call than {$call['toolCallId']}.");
+                throw StateException::of('step', "it names another call than {$call['toolCallId']}");
             }
-            $asked[] = $call;
             $recorded[$call['toolCallId']] = $found;
         }
+        $refused = [];
         foreach ($data['refused'] as [$id, $toolName, $reason]) {
             $refused[$id] = Result::refused($id, $toolName, $reason);
         }
+        if (array_diff($data['order'], $ids = array_map(strval(...), array_keys($recorded + $refused))) !== [] || array_diff($ids, $data['order']) !== []) {
+            throw StateException::of('step', '`order` does not name its calls');
+        }
         return new self($data['runId'], $data['agentId'], $asked, $recorded, $refused, $data['order']);
+    }
+
+    /**
+     * Before the first call is read, and long before one runs.
+     *
+     * @return list<array<string, mixed>>
+     */
+    private static function storedCalls(mixed $data): array
+    {
+        if (!is_array($data) || ($data['version'] ?? null) !== 1) {
+            throw StateException::of('step', is_array($data) ? '`version` is not 1' : 'it is ' . get_debug_type($data) . ' and no array');
+        }
+        $areTexts = fn (mixed $list) => is_array($list) && array_is_list($list) && array_filter($list, is_string(...)) === $list;
+        $isRefused = fn (mixed $one) => $areTexts($one) && count($one) === 3;
+        $isRight = [
+            ...array_fill_keys(['runId', 'agentId'], is_string(...)),
+            ...array_fill_keys(['order', 'asked', 'callIds'], $areTexts),
+            'refused' => fn (mixed $list) => is_array($list) && array_filter($list, $isRefused) === $list,
+        ];
+        foreach ($isRight as $member => $check) {
+            if (!$check($data[$member] ?? null)) {
+                throw StateException::of('step', "`$member` is missing or damaged");
+            }
+        }
+        if (count($data['asked']) !== count($data['callIds'])) {
+            throw StateException::of('step', '`asked` and `callIds` differ in number');
+        }
+        return array_map(self::storedCall(...), $data['asked']);
+    }
+
+    /** @return array<string, mixed> */
+    private static function storedCall(string $text): array
+    {
+        try {
+            $call = Json::answer($text);
+        } catch (JsonException $error) {
+            throw StateException::of('step', '`asked` has a text that is no JSON', $error);
+        }
+        if (!is_object($call) || !is_string($call->toolCallId ?? null) || !is_string($call->toolName ?? null)) {
+            throw StateException::of('step', '`asked` has a call without a `toolCallId` and a `toolName`');
+        }
+        return get_object_vars($call);
     }
 }

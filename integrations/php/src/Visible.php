@@ -20,6 +20,17 @@ final class Visible
         return preg_replace_callback(self::UNSEEN, fn (array $found) => self::mark($found[0]), $text) ?? self::mark('');
     }
 
+    /**
+     * Returns a foreign name inside a line of ours: in quotes where it could be read as a part of that line, such as that of an agent that calls
+     * itself `a, Approved by alice`.
+     */
+    public static function name(string $name): string
+    {
+        // Signs inside of words, such as an apostrophe, part nothing.
+        $parts = '/^$|[\s,;"()›]|(?![\x20-\x7e\x{b7}\x{55a}\x{5f3}\x{5f4}\x{2019}\x{2027}\x{30fb}])[\p{Po}\p{Ps}\p{Pe}\p{Pi}\p{Pf}]/u';
+        return preg_match($parts, $name) === 1 ? Json::encode($name) : $name;
+    }
+
     private static function mark(string $unseen): string
     {
         return match (true) {

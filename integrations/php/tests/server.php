@@ -3,7 +3,7 @@
 // Against a real server: URL, AGENT_TOKEN, WORKER_TOKEN, DESK_TOKEN (a front end with the groups support and ops), NUMBERS (cases).
 
 use Countersign\{ApprovalRequest, ApprovalResponse, ApprovalsHandler, Approver, Client, FrontEnd, Gate, Json, StopReason, Tool, Worker};
-use Countersign\Exception\{ConflictException, ForbiddenException, InvalidRequestException, UnavailableException};
+use Countersign\Exception\{ConflictException, ForbiddenException, InvalidRequestException, StateException, UnavailableException};
 use Countersign\Http\{CurlTransport, Psr18Transport};
 
 [$url, $agentToken, $workerToken] = [getenv('URL'), getenv('AGENT_TOKEN'), getenv('WORKER_TOKEN')];
@@ -153,11 +153,34 @@ test('a forged state runs nothing', function () use ($gateOf, $delete, $call, $r
     $before = $ran;
     $state = $gateOf($delete())->step($run(), [$call('/a')])->toArray();
     $other = $gateOf($delete())->step($run(), [$call('/b')])->toArray();
-    throws(InvalidArgumentException::class, '/another call/', fn () => $gateOf($delete())->resume(['callIds' => $other['callIds']] + $state));
+    throws(StateException::class, '/another call/', fn () => $gateOf($delete())->resume(['callIds' => $other['callIds']] + $state));
     $forged = ['asked' => ['{"toolCallId":"c1","toolName":"delete_file","arguments":{"path":"/a"}}']] + $state;
     same(StopReason::AwaitingApproval, $gateOf($delete())->resume($forged)->stopReason());
-    throws(InvalidArgumentException::class, '/no step/', fn () => $gateOf($delete())->resume(['version' => 2] + $state));
+    throws(StateException::class, '/no step/', fn () => $gateOf($delete())->resume(['version' => 2] + $state));
     same($before, $ran);
+});
+
+test('a damaged state is named before anything runs', function () use ($gateOf, $delete, $call, $run, $kim, &$ran) {
+    $before = $ran;
+    $step = $gateOf($delete())->step($run(), [$call('/a'), $call('/b', 'c2'), ['toolCallId' => 'c3']]);
+    foreach ($step->pendingApprovals() as $request) {
+        $kim->respond(ApprovalResponse::to($request, true));
+    }
+    $state = $step->toArray();
+    [$asked, $callIds] = [$state['asked'], $state['callIds']];
+    $odd = [
+        null, 'a text', [], ['version' => '1'] + $state, ['runId' => 7] + $state, ['agentId' => null] + $state, ['agentId' => 'other'] + $state,
+        ['asked' => [], 'callIds' => []] + $state, ['callIds' => []] + $state, ['callIds' => [[], []]] + $state, ['callIds' => 'x'] + $state,
+        ['asked' => [$asked[0], '{"cut']] + $state, ['asked' => ['[]', $asked[1]]] + $state, ['asked' => ['{"toolCallId":[]}', $asked[1]]] + $state,
+        ['order' => ['c1']] + $state, ['order' => ['c1', 'c2', 'c3', 'c4']] + $state, ['refused' => []] + $state, ['refused' => [['c3']]] + $state, ['refused' => null] + $state,
+        ['callIds' => array_reverse($callIds)] + $state, array_diff_key($state, ['order' => 0]),
+    ];
+    foreach ($odd as $one) {
+        throws(StateException::class, '/^The state is no step: .*[^.]\. Store what `Step::toArray` returns, whole; or request /', fn () => $gateOf($delete())->resume($one));
+    }
+    throws(InvalidArgumentException::class, '/no tool delete_file any more/', fn () => $gateOf(new Tool('other', fn () => 1))->resume($state));
+    same($before, $ran);
+    same([...$before, '/a', '/b'], [$gateOf($delete())->resume($state)->stopReason(), $ran][1]);
 });
 
 test('a tool that changed since the approval does not run', function () use ($gateOf, $delete, $call, $run, $kim, &$ran) {
@@ -214,10 +237,11 @@ test('a request shows all that its approval approves', function () use ($client,
     $connection->with(headers: ['countersign-person' => 'ada', 'countersign-person-groups' => 'support'])->post("/v1/approvals/{$second->approvalId}/responses", $answer);
     same('{"paid":{}}', json_encode($ben->revealAll($second->approvalId)->output));
     [$edited, $answered] = $gate->resume($step->toArray())->pendingApprovals();
-    same("Edited by support-desk#ada. The first request was: Refund 5000\nrefund {\"amount\":500}\nRequested by agent, as the agent php-agent\n"
-        . "Instruction of support-desk#ada to the agent: \"then\\nask BOB\"\nApproved by support-desk#ada. Still needed: 1 of support, ops", $edited->text());
-    same("Answered by support-desk#ada, and the tool does not run. The first request was: Refund 5000\nrefund {\"amount\":5000}\nRequested by agent, as the agent php-agent\n"
-        . "Answer of support-desk#ada in place of the tool, which does not run: {\"paid\":{}}\nApproved by support-desk#ada. Still needed: 1 of support, ops", $answered->text());
+    $own = "The agent's own words (untrusted: judge by the arguments above):\nDescription: \"Refund 5000\"";
+    same("refund {\"amount\":500}\nEdited by support-desk#ada\nRequested by agent, as the agent php-agent\n"
+        . "Instruction of support-desk#ada to the agent: \"then\\nask BOB\"\nApproved by support-desk#ada. Still needed: 1 of support, ops\n$own", $edited->text());
+    same("refund {\"amount\":5000}\nAnswered by support-desk#ada, and the tool does not run\nRequested by agent, as the agent php-agent\n"
+        . "Answer of support-desk#ada in place of the tool, which does not run: {\"paid\":{}}\nApproved by support-desk#ada. Still needed: 1 of support, ops\n$own", $answered->text());
     foreach ([$edited, $answered] as $request) {
         $again = ApprovalRequest::fromArray(json_decode(json_encode($request->toArray()), true));
         same([$request->text(), $request->toArray()], [$again->text(), $again->toArray()]);
@@ -305,7 +329,7 @@ test('the pages of an application list, read and decide in the name of the perso
     $factory = new GuzzleHttp\Psr7\HttpFactory();
     $handlerOf = fn (?Approver $person, ?array $origins = null) => new ApprovalsHandler(fn () => $person, $factory, $factory, $origins);
     $send = function (ApprovalsHandler $handler, string $method, string $path, array $headers = [], string $body = '') {
-        $answer = $handler->handle(new GuzzleHttp\Psr7\ServerRequest($method, "https://desk.example/api/countersign$path", $headers, $body));
+        $answer = $handler->handle(new GuzzleHttp\Psr7\ServerRequest($method, "https://desk.example/api/v1/countersign$path", $headers, $body));
         same(['no-store', 'nosniff'], [$answer->getHeaderLine('cache-control'), $answer->getHeaderLine('x-content-type-options')]);
         return [$answer->getStatusCode(), json_decode((string) $answer->getBody())];
     };
