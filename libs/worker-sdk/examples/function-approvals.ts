@@ -58,7 +58,10 @@ export interface Refused {
 /** A call that neither waits for this person nor has a result. */
 export interface Waiting {
   readonly callId: string;
-  /** Such as `approved`, while others of its step are asked about, or `executing`, also where its process has crashed. */
+  /**
+   * Such as `approved`, while others of its step are asked about or a stop covers it, or `executing`: here, in another process, or in one
+   * that has crashed.
+   */
   readonly state: ToolCallView['state'];
 }
 
@@ -66,12 +69,15 @@ export interface Waiting {
 export interface Turn {
   readonly contents: readonly (FunctionApprovalRequestContent | FunctionResultContent)[];
   readonly waiting: readonly Waiting[];
+  /** Which stop keeps an approved call from running, and why: show it. A later turn goes on. Null: none. */
+  readonly stopDetail: string | null;
   readonly state: RunState;
   readonly refused: readonly Refused[];
 }
 
 /** Has all results of the step so far: leave out those that the messages have already. */
-async function turnOf(worker: Worker, user: Client, { results, pendingApprovals, state }: StepOutcome): Promise<Turn> {
+async function turnOf(worker: Worker, user: Client, outcome: StepOutcome): Promise<Turn> {
+  const { results, pendingApprovals, stopDetail, state } = outcome;
   const { principal } = await user.getMe();
   // As the person sees them: with masks.
   const asked = await Promise.all(pendingApprovals.map(({ approvalId }) => user.getApproval(approvalId)));
@@ -84,8 +90,34 @@ async function turnOf(worker: Worker, user: Client, { results, pendingApprovals,
     const call = calls.find(({ toolCallId }) => toolCallId === callId);
     return call === undefined ? [] : [{ callId, state: call.state }];
   });
-  return { contents: [...results.map(functionResult), ...requests], waiting, state, refused: [] };
+  return { contents: [...results.map(functionResult), ...requests], waiting, stopDetail, state, refused: [] };
 }
+
+/** How long a turn waits for calls that run. What still runs then is in `waiting`, and goes on. */
+interface Limit {
+  /** Default: 10 s. */
+  readonly timeoutMs?: number;
+}
+
+const turnMs = 10_000;
+
+/** Waits while `isUnderWay`, up to the limit, and not for the end of a stop. */
+async function within(
+  worker: Worker,
+  { timeoutMs = turnMs }: Limit,
+  begin: (limit: Required<Limit>) => Promise<StepOutcome>,
+  isUnderWay: (outcome: StepOutcome) => boolean,
+): Promise<StepOutcome> {
+  const endsAt = Date.now() + timeoutMs;
+  const left = (): Required<Limit> => ({ timeoutMs: Math.max(0, endsAt - Date.now()) });
+  let outcome = await begin(left());
+  while (isUnderWay(outcome) && outcome.stopDetail === null && Date.now() < endsAt) {
+    outcome = await worker.wait(outcome.state, left());
+  }
+  return outcome;
+}
+
+const isRunning = ({ stopReason }: StepOutcome): boolean => stopReason === 'awaiting_execution';
 
 /** The calls of one message of the model are one step. */
 export async function askAbout(
@@ -93,8 +125,10 @@ export async function askAbout(
   user: Client,
   runId: string,
   calls: readonly FunctionCallContent[],
+  limit: Limit = {},
 ): Promise<Turn> {
-  return turnOf(worker, user, await worker.step({ runId, toolCalls: calls.map(proposedCallOf) }));
+  const step = { runId, toolCalls: calls.map(proposedCallOf) };
+  return turnOf(worker, user, await within(worker, limit, (left) => worker.step(step, left), isRunning));
 }
 
 /** A person who is signed in at your application. `groups` are theirs there: a rule may ask only some groups. */
@@ -202,14 +236,19 @@ async function answerAll(
  * @param session of the person who is signed in, and who sent the message.
  * @throws what kept an answer from the ledger, after all others were sent. Then pass the same message again.
  */
-export async function answerTo(worker: Worker, session: Session, state: RunState, message: UserMessage): Promise<Turn> {
+export async function answerTo(
+  worker: Worker,
+  session: Session,
+  state: RunState,
+  message: UserMessage,
+  limit: Limit = {},
+): Promise<Turn> {
   // The answers go first: what keeps the worker from its calls keeps no "no" from the ledger.
   const pending: Pending = async () => (await worker.wait(state, { timeoutMs: 0 })).pendingApprovals;
   const { decided, refused } = await answerAll(session, message, pending);
-  let outcome = await worker.resume(state);
   // A cluster may show a decision a moment later, and another process may run the call. The others wait for the next message.
-  const isUnderWay = ({ stopReason, pendingApprovals: pending }: StepOutcome): boolean =>
-    stopReason === 'awaiting_execution' || pending.some(({ approvalId }) => decided.has(approvalId));
-  while (isUnderWay(outcome)) outcome = await worker.wait(outcome.state);
+  const isUnderWay = (outcome: StepOutcome): boolean =>
+    isRunning(outcome) || outcome.pendingApprovals.some(({ approvalId }) => decided.has(approvalId));
+  const outcome = await within(worker, limit, (left) => worker.resume(state, left), isUnderWay);
   return { ...(await turnOf(worker, session.user, outcome)), refused };
 }

@@ -28,6 +28,7 @@ const tokens = [
   { token: token('agent'), principal: 'agent', roles: ['agent'] },
   { token: token('worker'), principal: 'worker', roles: ['resolver'] },
   { token: token('me'), principal: 'me', roles: ['approver'] },
+  { token: token('admin'), principal: 'admin', roles: ['admin'] },
   {
     token: token('desk'),
     principal: 'desk',
@@ -79,6 +80,8 @@ export interface Desk {
   readonly claim: (callId: string) => Promise<unknown>;
   /** Takes back the answer of a person, as the inbox does. */
   readonly withdraw: (approvalId: string, id?: string) => Promise<void>;
+  /** Stops everything. Returns what lifts it. */
+  readonly stop: (reason: string) => Promise<() => Promise<void>>;
   /** Ends a person. */
   readonly end: (id: string) => Promise<void>;
   readonly approvedBy: (approvalId: string) => Promise<readonly string[]>;
@@ -107,8 +110,18 @@ export async function openDesk(rules = policy, more: readonly GateTool[] = []): 
     };
     expect((await fetch(`${url}${path}`, { method: 'DELETE', headers })).status).toBe(200);
   };
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${token('admin')}`, 'content-type': 'application/json' };
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    expect(response.ok).toBe(true);
+    return response.json();
+  };
   return {
     url,
+    stop: async (reason) => {
+      const { stop } = (await post('/v1/stops', { reason })) as { readonly stop: { readonly stopId: string } };
+      return async () => void (await post(`/v1/stops/${stop.stopId}/lift`, { reason: 'mended' }));
+    },
     worker: (agentToken = token('agent')) => {
       const options = { url, token: agentToken, resolverToken: token('worker'), agentId: 'agent' };
       const worker = createWorker({ ...options, tools: [dropTable, countRows, wire, ...more] });

@@ -11,6 +11,7 @@ import { CountersignError, isNotOurs, isRefusal, messageOf } from '../errors.js'
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { restraintOn } from './must-ask.js';
 import { runClaimed } from './run-claimed.js';
+import { createStopWait, type StopWait } from './stop-wait.js';
 import { inTraceOf } from '../ledger/trace.js';
 
 /**
@@ -22,8 +23,13 @@ export type ExecutionEnd = 'asked' | 'denied' | 'ran' | 'timed-out' | 'not-claim
 /**
  * Claims a call, runs its tool once, and reports the outcome; it waits for an unreachable server. Where the tool needs an
  * approval that the call does not have, it asks for it and claims nothing; a call that the tool's code denies is cancelled.
+ * @param stop hears which stop the call waits for.
  */
-export async function executeCall(ports: ExecutionPorts, request: ExecutionRequest): Promise<ExecutionEnd> {
+export async function executeCall(
+  ports: ExecutionPorts,
+  request: ExecutionRequest,
+  stop: StopWait = createStopWait(),
+): Promise<ExecutionEnd> {
   const { call } = request;
   const restraint = await restraintOn(request, ports.stopped);
   if (restraint !== undefined) {
@@ -31,7 +37,7 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
       'ask' in restraint ? await askPeople(ports, call, restraint.ask) : await deny(ports, call, restraint.deny);
     if (end !== undefined) return end;
   }
-  const claimed = await claimUnlessStopped(ports, call.callId);
+  const claimed = await claimUnlessStopped(ports, call.callId, stop);
   if (typeof claimed === 'string') return claimed;
   let { claim } = claimed;
   if (claimed.sinceClaimedMs() >= ports.leaseMs) {
@@ -55,6 +61,7 @@ const stoppedBackoff = { firstMs: 1000, maxMs: 5000 } as const;
 async function claimUnlessStopped(
   ports: ExecutionPorts,
   callId: string,
+  stop: StopWait,
 ): Promise<Claimed | 'batch-incomplete' | 'not-claimable'> {
   const { resolverId, leaseMs, stopped, clock, log } = ports;
   for (let tries = 1; ; tries += 1) {
@@ -63,14 +70,17 @@ async function claimUnlessStopped(
     const waiting = { attempts: Infinity, signal: stopped, idempotencyKey: randomUUID() };
     const sinceClaimedMs = startStopwatch(clock);
     try {
-      return { claim: await ports.resolver.claim(callId, { resolverId, leaseMs }, waiting), sinceClaimedMs };
+      const claim = await ports.resolver.claim(callId, { resolverId, leaseMs }, waiting);
+      stop.note(null);
+      return { claim, sinceClaimedMs };
     } catch (error) {
       if (isRefusal(error, 'batch-incomplete')) return 'batch-incomplete';
       if (isRefusal(error, 'already-claimed', 'already-settled', 'not-approved', 'approval-lapsed'))
         return 'not-claimable';
       if (!isRefusal(error, 'stopped')) throw error;
+      stop.note(error.problem?.detail ?? messageOf(error));
       if (tries === 1) log.warn({ callId, error: messageOf(error) }, 'the call waits for the end of a stop');
-      await sleepOrThrow(clock, backoffMs(tries, stoppedBackoff), stopped);
+      await stop.pause(clock, backoffMs(tries, stoppedBackoff), stopped);
     }
   }
 }

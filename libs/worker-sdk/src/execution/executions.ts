@@ -3,6 +3,7 @@ import type { Changed, Changes } from '../ledger/changes.js';
 import { messageOf } from '../errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { executeCall, type ExecutionEnd } from './execution.js';
+import { createStopWait, type StopWait } from './stop-wait.js';
 import type { Session } from '../results/outcome.js';
 import type { CallReads } from '../ledger/requests.js';
 
@@ -16,9 +17,15 @@ interface Run {
 export interface Executions {
   /** Returns the execution in progress, or starts a new one if it is requested and possible. */
   readonly joinOrBegin: (view: ToolCallView, request: ExecutionRequest | undefined) => Promise<Run> | undefined;
+  /** The words of the stop for whose end an execution waits; undefined: none. */
+  readonly stopOf: (callId: string) => string | undefined;
+  /** Resolves when the execution in progress has tried again, and waits for the end of a stop. */
+  readonly whenStopped: (callId: string) => Promise<void>;
   /** Resolves when nothing runs. */
   readonly idle: () => Promise<void>;
 }
+
+const never = new Promise<void>(() => undefined);
 
 /** `notice` hears of each call that has run. */
 export function createExecutions(
@@ -27,13 +34,16 @@ export function createExecutions(
   readAfterRun: CallReads['afterRun'],
 ): Executions {
   const running = new Map<string, Promise<Run>>();
+  const stops = new Map<string, StopWait>();
   // A refused claim is not tried again until something has happened to the call.
   const refusedAt = new Map<string, number>();
 
   const run = async (request: ExecutionRequest): Promise<Run> => {
     const { callId, revision } = request.call;
+    const stop = createStopWait();
+    stops.set(callId, stop);
     try {
-      const end = await executeCall(ports, request);
+      const end = await executeCall(ports, request, stop);
       if (end === 'not-claimable') refusedAt.set(callId, revision);
       else refusedAt.delete(callId);
       const view = await readAfterRun(callId, { attempts: Infinity, signal: ports.stopped });
@@ -41,6 +51,7 @@ export function createExecutions(
       return { end, view };
     } finally {
       running.delete(callId);
+      stops.delete(callId);
     }
   };
   const begin = (request: ExecutionRequest): Promise<Run> => {
@@ -58,6 +69,8 @@ export function createExecutions(
       const mayBegin = !ports.stopping.aborted && refusedAt.get(callId) !== revision;
       return running.get(callId) ?? (request !== undefined && mayBegin ? begin(request) : undefined);
     },
+    stopOf: (callId) => stops.get(callId)?.detail() ?? undefined,
+    whenStopped: async (callId) => stops.get(callId)?.whenHeld() ?? never,
     idle: async () => {
       while (running.size > 0) await Promise.allSettled(running.values());
     },
@@ -70,8 +83,8 @@ export interface Runs {
   readonly add: (callId: string, run: Promise<Run>) => void;
   /** The number of calls that run. */
   readonly count: () => number;
-  /** Resolves when all are over; then rejects if one failed outside of its tool. */
-  readonly allOver: () => Promise<void>;
+  /** Resolves when all are over, or wait for the end of a stop; then rejects if one failed outside of its tool. */
+  readonly allOver: (whenStopped: Executions['whenStopped']) => Promise<void>;
   /** A claim refused because the batch was incomplete may succeed once something has changed. */
   readonly forgetRefusals: (changed: Changed) => void;
 }
@@ -101,8 +114,9 @@ export function createRuns(session: Session, changes?: Changes): Runs {
       followed.catch(() => undefined);
     },
     count: () => underWay.size,
-    allOver: async () => {
-      for (const end of await Promise.allSettled(underWay.values())) if (end.status === 'rejected') throw end.reason;
+    allOver: async (whenStopped) => {
+      const ends = [...underWay].map(([callId, run]) => Promise.race([run, whenStopped(callId)]));
+      for (const end of await Promise.allSettled(ends)) if (end.status === 'rejected') throw end.reason;
     },
     forgetRefusals: (changed) => {
       if (changed === 'anything' || changed.size > 0) incomplete.clear();

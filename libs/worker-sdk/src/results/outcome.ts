@@ -30,6 +30,8 @@ export interface StepOutcome {
   /** The calls that the client must run. */
   readonly clientCalls: readonly ClientCall[];
   readonly stopReason: StopReason;
+  /** Which stop keeps a call from running here, who declared it, why and who lifts it; null: none. `wait` later goes on. */
+  readonly stopDetail: string | null;
   /** Plain JSON: keep it, and give it to `wait` or `resume`, in this process or another. */
   readonly state: RunState;
 }
@@ -55,8 +57,12 @@ export interface Given {
   readonly messages: readonly unknown[];
 }
 
-/** The outcome according to the session's views. */
-export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>): StepOutcome {
+/** The outcome according to the session's views. `stopOf`: the words of the stop that keeps a call from running. */
+export function outcomeOf(
+  session: Session,
+  tools: ReadonlyMap<string, GateTool>,
+  stopOf: (callId: string) => string | undefined = () => undefined,
+): StepOutcome {
   const { state } = session;
   const views = state.calls.map((call) => viewOf(session, call));
   const results = state.calls.flatMap((call, index) =>
@@ -77,6 +83,7 @@ export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>
     hasPendingApprovals: pendingApprovals.length > 0,
     clientCalls,
     stopReason: isDone ? null : stopReasonOf(isQueued || pendingApprovals.length > 0, clientCalls.length),
+    stopDetail: state.calls.flatMap(({ callId }) => stopOf(callId ?? '') ?? [])[0] ?? null,
     state: {
       ...state,
       calls: state.calls.map((call, index) => ({ ...call, seenRevision: views[index]?.revision ?? call.seenRevision })),

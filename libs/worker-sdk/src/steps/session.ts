@@ -84,7 +84,9 @@ export function createSessions(ports: SessionPorts): Sessions {
     const aborted = rejectOnAbort(signal);
     try {
       // Again, because in a sequential step the end of a call lets the next one start.
-      while (startRunnable(session, runs, signal)) await Promise.race([runs.allOver(), aborted.promise]);
+      while (startRunnable(session, runs, signal)) {
+        await Promise.race([runs.allOver(executions.whenStopped), aborted.promise]);
+      }
     } finally {
       aborted.release();
     }

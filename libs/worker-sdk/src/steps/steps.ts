@@ -2,6 +2,7 @@ import type { Clock } from '@countersign/contracts/clock';
 import type { Client } from '../ledger/client.js';
 import { CountersignError, isRefusal } from '../errors.js';
 import type { ExecutionPorts } from '../execution/execution-ports.js';
+import type { Executions } from '../execution/executions.js';
 import type { Notices } from '../hooks.js';
 import { createCountdown, type StateOptions, type WaitOptions, type Within } from '../limits.js';
 import { outcomeOf, type Session, type StepOutcome } from '../results/outcome.js';
@@ -25,6 +26,7 @@ export interface StepPorts {
   readonly requests: Requests;
   readonly stepRequests: Pick<Requests, 'toolCalls'>;
   readonly sessions: Sessions;
+  readonly executions: Pick<Executions, 'stopOf'>;
   /** The tools that a model may call. */
   readonly tools: ReadonlyMap<string, GateTool>;
   /** These, and the one of questions. */
@@ -50,9 +52,10 @@ export interface Steps extends Pick<Worker, 'step' | 'resume' | 'wait' | 'run' |
 export function createSteps(ports: StepPorts): Steps {
   const { client, requests, stepRequests, sessions, tools, known, agentId, sequential, notices, within, clock, url } =
     ports;
+  const { executions } = ports;
 
   const answer = (session: Session): StepOutcome => {
-    const outcome = outcomeOf(session, known);
+    const outcome = outcomeOf(session, known, executions.stopOf);
     return { ...outcome, state: ports.binding.bind(outcome.state, session.bindTo) };
   };
 
