@@ -85,21 +85,9 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>, mayClaim?: 
     mayClaim: mayClaim ?? proofOf(ports, options),
   });
   const within = createWithin(ports.clock, stopping.signal);
-  const all = {
-    client,
-    requests,
-    stepRequests,
-    sessions,
-    executions,
-    tools,
-    known,
-    agentId,
-    sequential,
-    notices,
-    within,
-  };
+  const all = { client, requests, stepRequests, sessions, tools, known, agentId, sequential, notices, within };
   const binding = createStateBinding(options.stateKey ?? options.token);
-  const steps = createSteps({ ...all, url: options.url, clock: ports.clock, binding });
+  const steps = createSteps({ ...all, executions, url: options.url, clock: ports.clock, binding });
   const serve = async ({ signal, context, ...given }: ServeOptions<C> = {}): Promise<void> => {
     checkInteger('serve', 'concurrency', given.concurrency);
     const own = [...tools.values()].filter(({ name }) => !runsElsewhere(name));

@@ -52,10 +52,9 @@ export interface Steps extends Pick<Worker, 'step' | 'resume' | 'wait' | 'run' |
 export function createSteps(ports: StepPorts): Steps {
   const { client, requests, stepRequests, sessions, tools, known, agentId, sequential, notices, within, clock, url } =
     ports;
-  const { executions } = ports;
 
   const answer = (session: Session): StepOutcome => {
-    const outcome = outcomeOf(session, known, executions.stopOf);
+    const outcome = outcomeOf(session, known, ports.executions.stopOf);
     return { ...outcome, state: ports.binding.bind(outcome.state, session.bindTo) };
   };
 
