@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -170,4 +171,40 @@ test('a copy by `sqlite3 .backup` is accepted, a damaged backup is not, and noth
   writeFileSync(join(copy, 'events.db'), bytes);
   const refused = await runCli(installed, ['restore', copy, '--drill']);
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('is not sound') as unknown });
+}, 240_000);
+
+/** The backups that the log names, and the marks that are left. Not of a running server. */
+function named(dataFolder: string) {
+  const backups = readLogFile(join(dataFolder, 'events.db')).filter(({ type }) => type === 'Backup');
+  const marks = readdirSync(dataFolder).filter((name) => name.startsWith('backup-'));
+  return { backups: backups.map(({ data }) => data as { readonly to: number; readonly manifest: string }), marks };
+}
+
+test('the log names each backup once: made while the server runs, while it is stopped, and with a kill before the mark is removed', async () => {
+  const installed = await install();
+  const { stage, server, dataFolder, folder, startAnyhow, http, tokens } = installed;
+  await requestOne(stage);
+  const make = () => cli(installed, 'backup', dataFolder, '-o', join(folder, 'backups'));
+  const first = await make();
+  expect(first).toMatchObject({ recorded: true });
+  const path = '/v1/audit/events?types=Backup';
+  const isNoted = async () => (await http.send({ method: 'GET', path, token: tokens.me })).text.includes('Backup');
+  while (!(await isNoted())) await sleep(50);
+  await server().stop();
+  expect(named(dataFolder)).toMatchObject({ backups: [{ to: first.position }], marks: [] });
+
+  const second = await make();
+  const crashing = startAnyhow({ COUNTERSIGN_CRASH_AT: 'backup.recorded' });
+  expect(await crashing.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(named(dataFolder).marks).toHaveLength(1);
+  await startAnyhow().ready();
+  while (readdirSync(dataFolder).some((name) => name.startsWith('backup-'))) await sleep(50);
+  await server().stop();
+  const { backups } = named(dataFolder);
+  expect(backups.map(({ to }) => to)).toEqual([first.position, second.position]);
+  const manifest = createHash('sha256')
+    .update(readFileSync(join(second.backup, 'manifest.json')))
+    .digest('hex');
+  expect(backups[1]?.manifest).toBe(`sha256:${manifest}`);
+  expect(await folderComplaints(dataFolder)).toEqual([]);
 }, 240_000);

@@ -75,6 +75,7 @@ export {
 } from './record/configuration.js';
 export type { ConfiguredPart } from './record/configuration.js';
 export type { AcceptedEnd } from './record/start.js';
+export { followBackups } from './record/backups.js';
 export { forgetRestored, readRestored, recordRestored, restoredFile, restoredWords } from './record/restored.js';
 export type { RestoredBackup } from './record/restored.js';
 export { createLogEndCheck, noteAcceptedEnd, noteStart, recordAcceptedEnd, recordLogKey } from './record/start.js';

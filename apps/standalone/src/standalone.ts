@@ -32,6 +32,7 @@ import {
   createReloadCheck,
   digestOfFile,
   digestOfText,
+  followBackups,
   noteStart,
   observeReloads,
   recordConfiguration,
@@ -135,7 +136,8 @@ async function startAll(config: StandaloneConfig, world: StandalonePorts, tokens
     onFired: metrics.deadlineFired,
   });
   const turns = createTurns({ readModel, takeTurn: (turn) => takeTurn(commands, turn), clock, log });
-  startEach([deadlines, turns], stops);
+  const backups = followBackups({ folder: config.dataFolder, system: stores.system, clock, log });
+  startEach([deadlines, turns, backups], stops);
   const ending = { commands, store, openCalls: createOpenCalls({ store, readModel, clock }), clock, ids };
   createBatchCloser({
     ...{ bus, topic: topicNames().events },

@@ -135,6 +135,7 @@ export const actorRules: Readonly<Record<EventType, readonly ActorRule[]>> = {
   LogKeyChanged: [operator],
   LogEndAccepted: [{ ...person('by'), when: isKnown }, operator],
   LogRestored: [{ ...person('principal'), when: isOfPerson }, operator],
+  Backup: [operator],
   SignedIn: [person('principal')],
   SignInRefused: [service],
   AuditRead: [person('principal')],

@@ -58,6 +58,7 @@ export const eventCodes: Readonly<Record<EventType, string>> = {
   LogKeyChanged: 'CS807',
   StopDeclared: 'CS808',
   StopLifted: 'CS809',
+  Backup: 'CS810',
   SignedIn: 'CS901',
   SignInRefused: 'CS902',
   AuditRead: 'CS903',

@@ -20,12 +20,12 @@ export const processStartedSchema = z.strictObject({
   startedAt: timeSchema,
 });
 
-/** What one credential of the tokens file may do. Never the credential itself. */
 /** The groups that the people of a front end may have, and how sure it may be of them. */
 const peopleOfFrontEndSchema = z
   .strictObject({ groups: z.array(z.string()), maxAssurance: assuranceSchema })
   .meta({ id: 'PeopleOfFrontEnd' });
 
+/** What one credential of the tokens file may do. Never the credential itself. */
 const credentialRightsSchema = z
   .strictObject({
     /** The id of the credential. Absent: the reader may not see it. */
@@ -153,6 +153,23 @@ export const logRestoredSchema = z.strictObject({
   ...proofShape,
 });
 
+/** The operator made a backup of the log (`countersign backup`), and the copy was verified. */
+export const backupSchema = z.strictObject({
+  ...process,
+  backupId: z.uuid(),
+  /** The position of the last event in it: where a log ends that is restored from it. */
+  to: z.int().min(0),
+  /** How many events of the tenant it has. */
+  events: z.int().min(0),
+  /** The newest checkpoint of the tenant's log in it, a signed note; null: it has none. */
+  checkpoint: z.string().nullable(),
+  /** Whether the keys of sensitive values were copied as well, to another place. */
+  keys: z.boolean(),
+  /** The digest of its `manifest.json`, which has the digests of its files: it shows later which copy this is. */
+  manifest: digestSchema,
+  madeAt: timeSchema,
+});
+
 /** A person signed in at the inbox. */
 export const signedInSchema = z.strictObject({
   ...process,
@@ -217,6 +234,7 @@ export const systemEventSchemas = {
   LogKeyChanged: logKeyChangedSchema,
   LogEndAccepted: logEndAcceptedSchema,
   LogRestored: logRestoredSchema,
+  Backup: backupSchema,
   SignedIn: signedInSchema,
   SignInRefused: signInRefusedSchema,
   AuditRead: auditReadSchema,

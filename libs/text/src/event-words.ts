@@ -76,6 +76,7 @@ const common: EventWords = {
         : `${read('principal')} went on with the log as the next epoch, although it contradicts what was signed`,
       read('reason'),
     ),
+  Backup: (read) => `the operator made a backup of the log that ends at position ${read('to')}`,
   StopDeclared: (read) => withWhy(`${read('declaredBy')} stopped calls`, read('reason')),
   StopLifted: (read) => withWhy(`${read('liftedBy')} lifted a stop`, read('reason')),
   SignedIn: (read) => `${read('principal')} signed in with ${read('with')}`,

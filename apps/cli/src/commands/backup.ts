@@ -2,6 +2,7 @@ import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync
 import { dirname, join, relative, resolve } from 'node:path';
 import { changedFiles, digestOf, newestBackup, readManifest, syncToDisk, writeManifest } from '../backup/manifest.js';
 import type { BackupManifest } from '../backup/manifest.js';
+import { leaveMark } from '../backup/mark.js';
 import { readCopy } from '../backup/read-copy.js';
 import type { Survey } from '../backup/survey.js';
 import type { CliError } from '../cli-error.js';
@@ -35,10 +36,13 @@ export async function backup(output: Output, named: string | undefined, options:
   if (keys !== undefined) await copyKeys(folder, keys);
   const found = await verified(output, part, keys);
   if (found === undefined) return exitCodes.interrupted;
-  finish(part, join(into, name), manifestOf(output, part, keys, found, copied.chain));
+  const manifest = manifestOf(output, part, keys, found, copied.chain);
+  finish(part, join(into, name), manifest);
+  const recorded = leaveMark(folder, join(into, name), manifest);
   const { position } = found;
   const report = { backup: join(into, name), position, copied: position - copied.from, keys: keys ?? null };
-  output.printJson({ ...report, open: found.survey.open });
+  output.printJson({ ...report, recorded, open: found.survey.open });
+  if (!recorded) output.print({ text: `The log will not tell of it: ${folder} cannot be written.`, tone: 'yellow' });
   const words = `Verified: ${String(position)} events, of which ${String(report.copied)} are new: ${report.backup}`;
   output.print({ text: words, tone: 'green' }, { text: keysWords(keys) });
   return exitCodes.ok;

@@ -102,7 +102,7 @@ export const kinds = [
   ['Hidden values shown, log read', 'ValuesRevealed,AuditRead'],
   [
     'Policy and settings',
-    'PolicyActivated,ShadowPolicyActivated,ProcessStarted,ConfigurationChanged,ConfigurationRefused,KeysRotated,LogKeyChanged,LogEndAccepted,LogRestored',
+    'PolicyActivated,ShadowPolicyActivated,ProcessStarted,ConfigurationChanged,ConfigurationRefused,KeysRotated,LogKeyChanged,LogEndAccepted,LogRestored,Backup',
   ],
   ['Sign-ins and passkeys', 'SignedIn,SignInRefused,PasskeyRegistered,PasskeyConfirmed,PasskeyRemoved'],
   ['Erasures and refused requests', 'SubjectErased,RequestRefused'],

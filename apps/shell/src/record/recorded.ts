@@ -21,6 +21,8 @@ export interface Recorded {
   readonly lostEnd: { readonly from: number; readonly to: number; readonly isRestored?: true } | undefined;
   /** Where the backup ended that this log was restored from; undefined: it was not restored. */
   readonly restoredTo: number | undefined;
+  /** The ids of the newest backups, at most 100. */
+  readonly backups: readonly string[];
   /** The checkpoint that the log contradicted when its end was accepted last; undefined: none was named. */
   readonly contradicted: { readonly checkpoint: string; readonly revision: number } | undefined;
   /** The change of the log key that was recorded last. */
@@ -37,6 +39,7 @@ export const nothingRecorded: Recorded = {
   rootKey: undefined,
   lostEnd: undefined,
   restoredTo: undefined,
+  backups: [],
   contradicted: undefined,
   logKey: undefined,
 };
@@ -51,6 +54,8 @@ export function foldRecorded(events: readonly LogEvent[]): Recorded {
     nothingRecorded,
   );
 }
+
+const backupsMax = 100;
 
 /** The state after one more event. */
 export function afterEvent(before: Recorded, event: SystemEvent & { readonly revision: number }): Recorded {
@@ -71,6 +76,8 @@ export function afterEvent(before: Recorded, event: SystemEvent & { readonly rev
       return { ...before, revision, ...ofAcceptedEnd(event.data, revision) };
     case 'LogRestored':
       return { ...before, revision, ...ofRestore(event.data, revision) };
+    case 'Backup':
+      return { ...before, revision, backups: [...before.backups, event.data.backupId].slice(-backupsMax) };
     case 'LogKeyChanged': {
       const { processId, changedAt, ...keys } = event.data;
       return { ...before, revision, logKey: { keys, revision } };

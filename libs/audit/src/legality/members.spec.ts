@@ -74,6 +74,7 @@ const judged: Readonly<Record<string, string>> = {
   LogKeyChanged: 'processId before after mlDsa',
   LogEndAccepted: `processId checkpoint by acceptedAt ${credential}`,
   LogRestored: `processId principal checkpoint from to restoredAt ${credential}`,
+  Backup: 'processId',
   SignedIn: `processId principal ${credential}`,
   SignInRefused: 'processId',
   AuditRead: `processId principal ${credential}`,

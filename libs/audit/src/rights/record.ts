@@ -121,7 +121,7 @@ export function createRightsRecord(): RightsRecord {
 
 /** Events of the system streams that say nothing of rights. */
 const givesNone: ReadonlySet<string> = new Set([
-  ...['ConfigurationRefused', 'KeysRotated', 'LogKeyChanged', 'LogEndAccepted', 'LogRestored'],
+  ...['ConfigurationRefused', 'KeysRotated', 'LogKeyChanged', 'LogEndAccepted', 'LogRestored', 'Backup'],
   ...['SignedIn', 'SignInRefused', 'AuditRead', 'StopDeclared', 'StopLifted'],
 ]);
 
