@@ -257,13 +257,7 @@ export { erasedMark, hasUnreadable, isMask, maskOf, masksIn } from './sensitive-
 export { maskRulesDigest } from './sensitive-names.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
-export {
-  configurationKinds,
-  systemEventSchemas,
-  systemEventTypes,
-  systemStream,
-  systemStreamPrefix,
-} from './system-events.js';
+export { configurationKinds, systemEventTypes, systemStream, systemStreamPrefix } from './system-events.js';
 export * from './stops.js';
 export type {
   ConfigurationKind,

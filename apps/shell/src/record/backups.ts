@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemEventSchemas } from '@countersign/contracts';
+import { eventSchemas } from '@countersign/contracts';
 import { crashPoint, readTextFile } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import type { SystemLog } from './system-log.js';
 const markName = /^backup-[0-9a-f-]{36}\.json$/;
 const lookMs = 5_000;
 
-const { Backup: event } = systemEventSchemas;
+const { Backup: event } = eventSchemas;
 const schema = event
   .omit({ processId: true, events: true, checkpoint: true })
   .extend({ tenants: z.record(z.string().min(1), event.pick({ events: true, checkpoint: true })) });
