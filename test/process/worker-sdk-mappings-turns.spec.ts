@@ -1,8 +1,11 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { MappingError, StaleResponseError } from '@countersign/worker-sdk/mappings';
 import { answerTo, askAbout } from '../../libs/worker-sdk/examples/function-approvals.js';
+import { createToolApprovals } from '../../libs/worker-sdk/examples/user-interactions.js';
 import { cleanUpAfterAll } from './harness/cleanup.js';
-import { callOf, messageOf, openDesk, responsesOf, sessionOf } from './worker-sdk/desk.js';
-import type { Desk } from './worker-sdk/desk.js';
+import { eventually } from './harness/wait.js';
+import { callOf, deliveryOf, messageOf, openDesk, responsesOf, sessionOf } from './worker-sdk/desk.js';
+import type { Desk, InteractionEvent } from './worker-sdk/desk.js';
 
 cleanUpAfterAll();
 
@@ -55,4 +58,84 @@ test('a turn under a stop ends at once and says which stop keeps what was approv
   const last = await answerTo(worker, sessionOf(user), turn.state, messageOf('kim', []));
   expect(last).toMatchObject({ stopDetail: null, waiting: [] });
   expect(last.contents).toMatchObject([{ callId: 'stopped', result: { dropped: 'stopped' } }, { callId: 'mine' }]);
+});
+
+test('an answer that stands is no refusal when its message comes again, and another one is', async () => {
+  const { user: low, lee, worker } = setUp();
+  const first = await askAbout(worker, low, 'again', [
+    callOf('y', 'drop_table', 'two'),
+    callOf('n', 'drop_table', 'four n'),
+  ]);
+  const [yes, no] = responsesOf(first, [true, false]);
+  const message = messageOf('kim', [yes!, no!]);
+  expect((await answerTo(worker, sessionOf(low), first.state, message)).refused).toEqual([]);
+  // Another proposal, of which her "no" is still the answer.
+  const { proposal, shownDigest } = await lee.getApproval(no!.id);
+  const decision = { type: 'edit', arguments: { table: 'four m' } } as const;
+  await lee.respond(no!.id, { decision, proposalDigest: proposal.digest, shownDigest });
+  const proven = sessionOf(desk.person('kim', 'proven'), 'second');
+  expect((await answerTo(worker, proven, first.state, message)).refused).toEqual([]);
+  expect(await desk.approvedBy(yes!.id)).toEqual(['desk#kim']);
+  const otherwise = messageOf(
+    'kim',
+    [
+      { ...yes!, approved: false },
+      { ...no!, approved: true },
+    ],
+    'second',
+  );
+  expect((await answerTo(worker, proven, first.state, otherwise)).refused).toMatchObject([
+    { error: { code: 'already-voted' } },
+    { error: { name: 'StaleResponseError' } },
+  ]);
+  // Attack: it is equal to the answer of another person.
+  const passed = await answerTo(worker, sessionOf(desk.person('mo')), first.state, message);
+  expect(passed.refused.map(({ error }) => error.name)).toEqual(['OtherPersonError', 'OtherPersonError']);
+  await desk.withdraw(yes!.id);
+  const last = await answerTo(worker, proven, first.state, messageOf('kim', [yes!]));
+  expect(last.refused).toMatchObject([{ error: { name: 'OtherSignInError' } }]);
+});
+
+test('an event that the bus delivers again after its edit ran, or after its instruction, is no refusal', async () => {
+  const { user } = setUp();
+  const events: InteractionEvent[] = [];
+  const open = () => createToolApprovals(desk.worker(), sessionOf(user), 'flow', (event) => void events.push(event));
+  const approvals = open();
+  const toolCalls = ['x', 'y'].map((table) => ({ toolCallId: table, toolName: 'drop_table', arguments: { table } }));
+  const done = approvals.execute('node', { runId: 'delivered again', toolCalls });
+  for (const [table, change] of [
+    ['x', { editedParameters: { table: 'z' } }],
+    ['y', { userInstruction: 'then call' }],
+  ] as const) {
+    const asked = await eventually('the question', () =>
+      events
+        .filter((event) => event.type === 'USER_INTERACTION_REQUESTED')
+        .find(({ metadata }) => metadata.toolApproval.toolParameters['table'] === table),
+    );
+    const { interactionId, metadata } = asked;
+    const yes = { interactionId, inputData: { ...metadata.toolApproval, approved: true, ...change } };
+    await approvals.respond(yes, deliveryOf('kim'));
+    for (const window of [approvals, open()]) await window.respond(yes, deliveryOf('kim'));
+    const otherwise = { ...yes, inputData: { ...yes.inputData, userInstruction: 'do not call' } };
+    await expect(approvals.respond(otherwise, deliveryOf('kim'))).rejects.toThrow(StaleResponseError);
+  }
+  expect(await done).toMatchObject([
+    { output: { dropped: 'z' } },
+    { output: { dropped: 'y' }, instruction: 'then call' },
+  ]);
+  await expect(approvals.respond({ interactionId: '' } as never, deliveryOf('kim'))).rejects.toThrow(MappingError);
+  const empty = { interactionId: events[0]!.interactionId } as never;
+  await expect(approvals.respond(empty, deliveryOf('kim'))).rejects.toThrow(/has no `inputData`/);
+});
+
+test('a question says whether its person may decide', async () => {
+  const { user, worker } = setUp();
+  const first = await askAbout(worker, user, 'may decide', [
+    callOf('a', 'drop_table', 'assured'),
+    callOf('b', 'drop_table', 'b'),
+  ]);
+  expect(first.contents).toMatchObject([
+    { functionCall: { additionalProperties: { mayDecide: { now: false, why: 'not-an-approver' } } } },
+    { functionCall: { additionalProperties: { mayDecide: { now: true } } } },
+  ]);
 });

@@ -1,5 +1,6 @@
 // A chat whose messages ask for approval themselves: calls of the model become `function_approval_request` contents, and the user's contents responses.
 import {
+  type ApprovalView,
   createClient,
   gateTool,
   isRefusal,
@@ -14,16 +15,19 @@ import {
   functionApprovalRequest,
   functionResult,
   isRecorded,
+  isRecordedContent,
   isRefusedResponse,
   MappingError,
   proposedCallOf,
   responseToApproval,
 } from '@countersign/worker-sdk/mappings';
 import type {
+  Answering,
   FunctionApprovalRequestContent,
   FunctionApprovalResponseContent,
   FunctionCallContent,
   FunctionResultContent,
+  MappedResponse,
 } from '@countersign/worker-sdk/mappings';
 import { z } from 'zod';
 
@@ -161,6 +165,20 @@ export interface Session {
   readonly signIn: string;
 }
 
+/** The answer, or that its message is a repeat: it is recorded, whatever is asked since. */
+function mappedOrRecorded(
+  response: FunctionApprovalResponseContent,
+  asked: ApprovalView,
+  answering: Answering,
+): MappedResponse | 'recorded' {
+  try {
+    return responseToApproval(response, asked, answering);
+  } catch (error) {
+    if (isRecordedContent(response, asked, answering)) return 'recorded';
+    throw error;
+  }
+}
+
 /** Resolves to whether the answer decided. @throws CountersignError or MappingError when it was not recorded. */
 async function answer(
   { user, signIn }: Session,
@@ -169,7 +187,8 @@ async function answer(
   { sentBy, sentIn }: UserMessage,
 ): Promise<boolean> {
   const [{ principal: person }, asked] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
-  const mapped = responseToApproval(response, asked, { person, signIn, sentBy, sentIn });
+  const mapped = mappedOrRecorded(response, asked, { person, signIn, sentBy, sentIn });
+  if (mapped === 'recorded') return false;
   try {
     const { state } = await user.respond(approvalId, mapped.body, { idempotencyKey: mapped.idempotencyKey });
     return state !== 'pending';

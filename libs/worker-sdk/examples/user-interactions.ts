@@ -1,16 +1,26 @@
 // A workflow engine whose events ask its application (`USER_INTERACTION_REQUESTED`), one tool call after another.
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRefusal, type Client, type Step, type ToolResult, type Worker } from '@countersign/worker-sdk';
+import {
+  isRefusal,
+  type ApprovalView,
+  type Client,
+  type Step,
+  type ToolResult,
+  type Worker,
+} from '@countersign/worker-sdk';
 import {
   interactionApprovalId,
   interactionProcessed,
   interactionRequested,
   interactionSuperseded,
   isRecorded,
+  isRecordedInteraction,
   isRefusedResponse,
   responseToInteraction,
 } from '@countersign/worker-sdk/mappings';
 import type {
+  Answering,
+  MappedResponse,
   UserInteractionProcessed,
   UserInteractionRequested,
   UserInteractionResponded,
@@ -82,6 +92,20 @@ function createDialogs(user: Client, workflowId: string, emit: Emit) {
   return { ask, askAgain, closeDecided, open };
 }
 
+/** The answer, or that its event is a repeat: it is recorded, whatever is asked since. */
+function mappedOrRecorded(
+  event: UserInteractionResponded,
+  approval: ApprovalView,
+  answering: Answering,
+): MappedResponse | 'recorded' {
+  try {
+    return responseToInteraction(event, approval, answering);
+  } catch (error) {
+    if (isRecordedInteraction(event, approval, answering)) return 'recorded';
+    throw error;
+  }
+}
+
 /** Show the dialogs that `emit` gets in this window alone. After a restart, close those that the window had: what is pending is asked again. */
 export function createToolApprovals(
   worker: Worker,
@@ -94,7 +118,8 @@ export function createToolApprovals(
     const approvalId = interactionApprovalId(event.interactionId);
     await askAgain(approvalId);
     const [{ principal: person }, approval] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
-    const mapped = responseToInteraction(event, approval, { person, signIn, sentBy, sentIn });
+    const mapped = mappedOrRecorded(event, approval, { person, signIn, sentBy, sentIn });
+    if (mapped === 'recorded') return;
     const { body, idempotencyKey } = mapped;
     try {
       const { state } = await user.respond(approvalId, body, { idempotencyKey });
@@ -129,7 +154,8 @@ export function createToolApprovals(
       try {
         await send(event, delivery);
       } catch (error) {
-        if (event.inputData.approved && isRefusedResponse(error)) refusals.set(delivery.eventId, error);
+        if ((event as Partial<UserInteractionResponded>).inputData?.approved === true && isRefusedResponse(error))
+          refusals.set(delivery.eventId, error);
         throw error;
       }
     },

@@ -70,7 +70,7 @@ export function checkedAnswer(approved: unknown): boolean {
 export function isRecorded(
   { responses, instructions }: Pick<ApprovalView, 'instructions' | 'responses'>,
   person: string,
-  { body: { decision, reason, instruction } }: MappedResponse,
+  { body: { decision, reason, instruction } }: { readonly body: Pick<Body, 'decision' | 'instruction' | 'reason'> },
 ): boolean {
   const told = instructions.find((one) => isOf(person, one))?.instruction;
   const own = responses.find((one) => one.counted && isOf(person, one));

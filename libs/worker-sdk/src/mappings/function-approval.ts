@@ -3,10 +3,10 @@ import { modelNote, modelText } from '../results/model-text.js';
 import type { ToolResult } from '../results/results.js';
 import type { ProposedCall } from '../tools/tool-definition.js';
 import { isJsonObject, isSameJson } from '../tools/schema.js';
-import { checkedAnswer, mappedResponse } from './answer.js';
+import { checkedAnswer, isRecorded, mappedResponse } from './answer.js';
 import type { MappedResponse } from './answer.js';
 import { MappingError, StaleResponseError } from './mapping-error.js';
-import { checkPerson, checkSender, checkSignIn, questionOf, shownTo } from './question.js';
+import { checkPerson, checkSender, checkSignIn, isOwn, questionOf, shownTo } from './question.js';
 import type { Answering, Asking, Question } from './question.js';
 
 /** The call of a function, as chat messages of agent frameworks have it. */
@@ -112,6 +112,28 @@ export function responseToApproval(
   }
   const decision = { type: approved ? 'approve' : 'deny' } as const;
   return mappedResponse({ approvalId, ...question }, { decision, ...reasonIn(response) });
+}
+
+/**
+ * Whether the answer of a content is recorded and stands, whatever is asked since or in which sign-in its message is read again: a repeat,
+ * and no refusal. Ask it when `responseToApproval` throws: an answer that it takes is judged by the ledger.
+ * @param asked the approval as it is now, read by the client of the person.
+ * @throws MappingError when `approved` is no boolean.
+ */
+export function isRecordedContent(
+  response: FunctionApprovalResponseContent,
+  asked: Pick<ApprovalView, 'approvalId' | 'instructions' | 'responses'> & Pick<Asked, 'proposal' | 'toolCallId'>,
+  { person, sentBy }: Pick<Answering, 'person' | 'sentBy'>,
+): boolean {
+  const { id, functionCall } = response;
+  const approved = checkedAnswer(response.approved);
+  const shown: unknown = isJsonObject(functionCall) ? functionCall.additionalProperties : undefined;
+  if (!isJsonObject(shown) || !isOwn({ person, sentBy }, shown['person'])) return false;
+  if (id !== asked.approvalId && id !== asked.toolCallId) return false;
+  // A "yes" to another proposal is not the one that stands. A "no" goes on, where somebody edited what it refused.
+  if (approved && shown['proposalDigest'] !== asked.proposal.digest) return false;
+  const decision = { type: approved ? 'approve' : 'deny' } as const;
+  return isRecorded(asked, person, { body: { decision, ...reasonIn(response) } });
 }
 
 function reasonIn({ additionalProperties }: FunctionApprovalResponseContent): { readonly reason?: string } {

@@ -1,7 +1,13 @@
 export { isRecorded, isRefusedResponse } from './answer.js';
 export type { MappedResponse } from './answer.js';
 export { MappingError, OtherPersonError, OtherSignInError, StaleResponseError } from './mapping-error.js';
-export { functionApprovalRequest, functionResult, proposedCallOf, responseToApproval } from './function-approval.js';
+export {
+  functionApprovalRequest,
+  functionResult,
+  isRecordedContent,
+  proposedCallOf,
+  responseToApproval,
+} from './function-approval.js';
 export type {
   FunctionApprovalRequestContent,
   FunctionApprovalResponseContent,
@@ -15,6 +21,7 @@ export {
   interactionProcessed,
   interactionRequested,
   interactionSuperseded,
+  isRecordedInteraction,
   responseToInteraction,
 } from './user-interaction.js';
 export type {

@@ -28,6 +28,8 @@ export interface Shown extends Bound, Question {
   readonly answered: ApprovalView['allowedDecisions'][number] | null;
   /** What the call is relative to, such as its folder and its server: a part of what is approved. */
   readonly labels: ApprovalView['labels'];
+  /** Whether this person may decide now, and otherwise why not. Absent: it is not known. */
+  readonly mayDecide?: ApprovalView['mayDecide'];
   /** The calls that run together or not at all: one prompt asks about them (`promptsOf`). Null: the call is decided alone. */
   readonly together: readonly string[] | null;
 }
@@ -37,16 +39,17 @@ export type Asking = Pick<
   ApprovalView,
   'allowedDecisions' | 'approvalId' | 'batch' | 'labels' | 'progress' | 'responses' | 'shownDigest' | 'shownRevision'
 > &
+  Partial<Pick<ApprovalView, 'mayDecide'>> &
   Parameters<typeof boundBy>[0] & { readonly requirement: Pick<ApprovalView['requirement'], 'requireReason'> };
 
 /** Returns what the question for a person shows, as a message carries it: without members that are absent. */
 export function shownTo(person: string, approval: Asking): Shown & JsonObject {
-  const { allowedDecisions, batch, labels, progress, requirement, responses } = approval;
+  const { allowedDecisions, batch, labels, mayDecide, progress, requirement, responses } = approval;
   const own = responses.find((one) => one.counted && isOf(person, one));
   const shown = {
     ...questionOf(person, approval),
     ...boundBy(approval),
-    ...{ allowedDecisions, requireReason: requirement.requireReason, progress, labels },
+    ...{ allowedDecisions, requireReason: requirement.requireReason, progress, labels, mayDecide },
     answered: own?.decision.type ?? null,
     together: batch?.mode === 'all-or-nothing' && batch.callIds.length > 1 ? batch.callIds : null,
   };
@@ -135,6 +138,11 @@ export function checkSignIn({ signIn, sentIn }: Pick<Answering, 'sentIn' | 'sign
   throw new OtherSignInError(
     `${what} was given in another sign-in: show the question, and let the person answer again`,
   );
+}
+
+/** Whether the person who is signed in sent it, and was asked. */
+export function isOwn({ person, sentBy }: Pick<Answering, 'person' | 'sentBy'>, madeFor: unknown): boolean {
+  return [sentBy, madeFor].every((one) => typeof one === 'string' && one !== '' && isSamePerson(one, person));
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
 import { questionText } from '../results/question.js';
 import { isJsonObject, isSameJson } from '../tools/schema.js';
-import { checkedAnswer, mappedResponse } from './answer.js';
+import { checkedAnswer, isRecorded, mappedResponse } from './answer.js';
 import type { MappedResponse } from './answer.js';
 import { MappingError, StaleResponseError } from './mapping-error.js';
-import { checkSender, checkSignIn, questionOf, shownTo } from './question.js';
+import { checkSender, checkSignIn, isOwn, questionOf, shownTo } from './question.js';
 import type { Answering, Asking, Question, Shown } from './question.js';
 
 /** The payload of a tool approval between a workflow engine and its application. */
@@ -114,9 +114,14 @@ function shownQuestionOf(interactionId: string): string {
   return interactionId.split('/')[2] ?? '';
 }
 
-/** The approval that an interaction asks about: read it with the client of the person. */
+/**
+ * The approval that an interaction asks about: read it with the client of the person.
+ * @throws MappingError when it names none.
+ */
 export function interactionApprovalId(interactionId: string): string {
-  return interactionId.split('/', 1).join('');
+  const approvalId = typeof interactionId === 'string' ? interactionId.split('/', 1).join('') : '';
+  if (approvalId === '') throw new MappingError('the event has no `interactionId` of an approval');
+  return approvalId;
 }
 
 /**
@@ -129,8 +134,8 @@ export function interactionApprovalId(interactionId: string): string {
  * @throws OtherSignInError for anything but a denial that was given in another sign-in.
  * @throws StaleResponseError when another question is asked since, for a denial when something else is proposed, and when another person
  *   was asked.
- * @throws MappingError when it is about another approval or tool, shows other parameters than are asked about, or when `approved` is no
- *   boolean.
+ * @throws MappingError when it is about another approval or tool, shows other parameters than are asked about, when `approved` is no
+ *   boolean, or when it has no `inputData`.
  */
 export function responseToInteraction(
   { interactionId, inputData }: UserInteractionResponded,
@@ -140,6 +145,7 @@ export function responseToInteraction(
   const { approvalId, toolName, arguments: args, requirement } = approval;
   const what = `the response to the interaction ${interactionId}`;
   checkSender(answering, what);
+  if (!isJsonObject(inputData)) throw new MappingError(`${what} has no \`inputData\``);
   const decision = decisionOf(inputData);
   const isDenial = decision.type === 'deny';
   if (!isDenial) checkSignIn(answering, what);
@@ -158,13 +164,40 @@ export function responseToInteraction(
   if (!isSameJson(inputData.toolParameters, args)) {
     throw new MappingError(`${what} has other parameters than the approval ${approvalId}`);
   }
-  const { userInstruction: instruction } = inputData;
-  const needsReason = requirement.requireReason.includes(decision.type);
   return mappedResponse(
     { approvalId, ...question, questionId: shownQuestionOf(interactionId) },
-    // The dialog has one text.
-    { decision, ...(instruction && { instruction, ...(needsReason && { reason: instruction }) }) },
+    { decision, ...textIn(inputData, decision, requirement) },
   );
+}
+
+/** The dialog has one text. */
+function textIn(
+  { userInstruction: instruction }: ToolApproval,
+  { type }: MappedResponse['body']['decision'],
+  { requireReason }: Asking['requirement'],
+): { readonly instruction?: string; readonly reason?: string } {
+  return instruction ? { instruction, ...(requireReason.includes(type) && { reason: instruction }) } : {};
+}
+
+/**
+ * Whether the answer of an event is recorded and stands, whatever is asked since or in which sign-in the event is heard again: a repeat,
+ * and no refusal. Ask it when `responseToInteraction` throws: an answer that it takes is judged by the ledger.
+ * @param approval as it is now, read by the client of the person.
+ * @throws MappingError for an event that is no answer.
+ */
+export function isRecordedInteraction(
+  { interactionId, inputData }: UserInteractionResponded,
+  approval: Pick<ApprovalView, 'arguments' | 'instructions' | 'toolName'> & Asking,
+  { person, sentBy }: Pick<Answering, 'person' | 'sentBy'>,
+): boolean {
+  if (!isJsonObject(inputData) || !isOwn({ person, sentBy }, person)) return false;
+  if (interactionApprovalId(interactionId) !== approval.approvalId || inputData.toolName !== approval.toolName)
+    return false;
+  const decision = decisionOf(inputData);
+  // A "yes" to another proposal is not the one that stands. A "no" goes on, where somebody edited what it refused.
+  const isOfProposal = approval.proposal.kind === 'run' && isSameJson(inputData.toolParameters, approval.arguments);
+  if (decision.type === 'approve' && !isOfProposal) return false;
+  return isRecorded(approval, person, { body: { decision, ...textIn(inputData, decision, approval.requirement) } });
 }
 
 function decisionOf({ approved, toolParameters, editedParameters }: ToolApproval): MappedResponse['body']['decision'] {
