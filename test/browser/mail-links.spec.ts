@@ -92,6 +92,11 @@ describe('the link of a mail', () => {
     await mine.page.getByRole('button', { name: 'Edit…' }).waitFor();
     await mine.page.goBack();
     await mine.page.getByText('It is waiting for your answer.').waitFor();
+    // Enter in a form's field presses its first button: here it would approve what a reason is just written against.
+    await mine.page.getByLabel('Reason').fill('no, this is fraud');
+    await mine.page.getByLabel('Reason').press('Enter');
+    await untilQuiet(mine.page);
+    expect(await stateOf(world, callId)).toBe('awaiting_approval');
     await mine.page.getByRole('button', { name: 'Approve' }).click();
     await mine.page.getByText('It is approved.').waitFor();
     expect(await world.send('agent', 'GET', `/v1/tool-calls/${callId}`)).toMatchObject({

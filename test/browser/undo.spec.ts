@@ -74,6 +74,20 @@ describe('a decision that can be undone', () => {
     expect([...complaints, ...short.complaints]).toEqual([]);
   });
 
+  it('brings back no answer that its person withdrew meanwhile on another device', async () => {
+    const world = await openPoliced();
+    const [call] = await world.ask([{ toolName: 'ship' }]);
+    const { page } = await openInbox(browser(), world.url, 'ann', { undoSeconds: '5' });
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    const notSent = page.getByRole('region', { name: 'Not sent yet' });
+    await notSent.getByText('Approving ship').waitFor();
+    const path = `/v1/approvals/${call?.approval?.approvalId ?? ''}/responses`;
+    await world.send('ann', 'POST', path, { decision: { type: 'approve' } });
+    await world.send('ann', 'DELETE', `${path}/mine`);
+    await notSent.getByRole('button', { name: 'Close' }).waitFor();
+    expect(await responders(world, call)).toEqual([]);
+  });
+
   it('is sent at once where the deadline is near', async () => {
     const world = await openPoliced();
     const [call] = await world.ask([{ toolName: 'soon' }]);

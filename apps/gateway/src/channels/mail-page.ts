@@ -38,7 +38,7 @@ export const mailPage = `<!doctype html>
     </section>
     <form id="answer">
       <p><label>Reason <input name="reason" maxlength="8192"></label></p>
-      <p><button name="decision" value="approve">Approve</button> <button name="decision" value="deny">Deny</button></p>
+      <p><button type="button" value="approve">Approve</button> <button type="button" value="deny">Deny</button></p>
     </form>
     <p><a id="inbox">Open it in the inbox</a>, where arguments can be edited too.</p>
   </section>
@@ -106,18 +106,14 @@ at('sign-in').addEventListener('submit', async (event) => {
   await load();
 });
 
-// Attack: a script clicks and submits. Its clicks are not trusted, but the submits that follow are: so the click is checked.
-let pressed;
-at('answer').addEventListener('click', (event) => {
-  pressed = event.isTrusted ? event.target.closest('button')?.value : undefined;
-}, true);
+// Attack: Enter in the field of the reason presses the first button of a form. So no button sends the form.
+at('answer').addEventListener('submit', (event) => event.preventDefault());
 
-at('answer').addEventListener('submit', async (event) => {
-  event.preventDefault();
-  const type = pressed;
-  pressed = undefined;
-  if (type !== 'approve' && type !== 'deny') return;
-  const reason = new FormData(event.target).get('reason');
+// Attack: a script presses a button. Its clicks are not trusted.
+at('answer').addEventListener('click', async (event) => {
+  const type = event.isTrusted ? event.target.closest('button')?.value : undefined;
+  if (type === undefined) return;
+  const reason = new FormData(at('answer')).get('reason');
   const body = JSON.stringify({ decision: { type }, ...(reason ? { reason } : {}) });
   const response = await fetch(base + '/response', { method: 'POST', headers, body });
   if (!response.ok) say(await problemOf(response));

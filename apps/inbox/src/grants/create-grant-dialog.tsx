@@ -47,8 +47,7 @@ export function CreateGrantDialog({ onClose, onCreated }: { onClose: () => void;
         className="grant-form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (preview === undefined) look();
-          else create();
+          look();
         }}
       >
         <GrantFields form={form} onChange={change} />
@@ -57,9 +56,15 @@ export function CreateGrantDialog({ onClose, onCreated }: { onClose: () => void;
         </p>
         {preview !== undefined && <Preview preview={preview} />}
         <div className="cs-actions">
-          <button className="cs-button cs-primary" type="submit" disabled={isBusy}>
-            {preview === undefined ? 'Preview' : 'Create the grant'}
+          <button className={`cs-button ${preview === undefined ? 'cs-primary' : ''}`} type="submit" disabled={isBusy}>
+            Preview
           </button>
+          {/* Enter that is held, or pressed twice, makes the preview again: nobody has read the first one yet. */}
+          {preview !== undefined && (
+            <button className="cs-button cs-primary" type="button" disabled={isBusy} onClick={create}>
+              Create the grant
+            </button>
+          )}
         </div>
       </form>
     </Dialog>

@@ -98,6 +98,7 @@ export const respond = (
       actionDigest: approval.actionDigest,
       proposalDigest: approval.proposal.digest,
       shownDigest: approval.shownDigest,
+      ...(!isRestriction(decision) && { shownRevision: approval.shownRevision }),
       ...given(remarks),
       ...(signature !== undefined && { signature }),
       ...(decision.type === 'approve' && remember !== undefined && { remember }),
@@ -126,11 +127,9 @@ export const respondInBulk = (
   const approvalIds = approvals.map(({ approvalId }) => approvalId);
   const proposalDigests = Object.fromEntries(shown.map(({ approvalId, proposal }) => [approvalId, proposal.digest]));
   const shownDigests = Object.fromEntries(shown.map(({ approvalId, shownDigest }) => [approvalId, shownDigest]));
-  // A denial only restricts: a withdrawal of another person makes none of it an old one.
-  const shownRevisions =
-    decision.type === 'deny'
-      ? undefined
-      : Object.fromEntries(shown.map(({ approvalId, shownRevision }) => [approvalId, shownRevision]));
+  const shownRevisions = isRestriction(decision)
+    ? undefined
+    : Object.fromEntries(shown.map(({ approvalId, shownRevision }) => [approvalId, shownRevision]));
   return client.send('POST', '/v1/approvals/responses', {
     body: { approvalIds, proposalDigests, shownDigests, shownRevisions, decision, ...how, ...given(remarks) },
   });
@@ -151,6 +150,9 @@ export const readMe = (client: ApprovalsClient, signal: AbortSignal): Promise<Ac
 /** Returns one call. */
 export const readCall = (client: ApprovalsClient, callId: string, signal?: AbortSignal): Promise<ToolCallView> =>
   client.send('GET', callPath(callId), { signal });
+
+/** A denial only restricts: a withdrawal of another person makes no old one of it. */
+const isRestriction = ({ type }: Decision): boolean => type === 'deny';
 
 function given({ reason, instruction }: Remarks) {
   return {
