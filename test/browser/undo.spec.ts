@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cleanUpAfterEach, temporaryFolder } from '../process/harness/cleanup.js';
 import { eventually } from '../process/harness/wait.js';
 import type { Asked, World } from './harness/inbox.js';
-import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
+import { openInbox, openWorld, rowOf, tokenOf, useBrowser } from './harness/inbox.js';
 
 const policy = `
 version: 1
@@ -83,7 +83,7 @@ describe('a decision that can be undone', () => {
     await notSent.getByText('Approving ship').waitFor();
     const path = `/v1/approvals/${call?.approval?.approvalId ?? ''}/responses`;
     await world.send('ann', 'POST', path, { decision: { type: 'approve' } });
-    await world.send('ann', 'DELETE', `${path}/mine`);
+    await fetch(`${world.url}${path}/mine`, { method: 'DELETE', headers: { authorization: `Bearer ${tokenOf.ann}` } });
     await notSent.getByRole('button', { name: 'Close' }).waitFor();
     expect(await responders(world, call)).toEqual([]);
   });

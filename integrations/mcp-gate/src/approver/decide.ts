@@ -26,7 +26,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
   let isAsking = false;
 
   const ask = async (approval: ApprovalView, signal: AbortSignal): Promise<string> => {
-    const { approvalId, proposal, shownDigest, toolName } = approval;
+    const { approvalId, proposal, shownDigest, shownRevision, toolName } = approval;
     const url = approvalUrl(inboxUrl, approvalId);
     const elsewhere = `Nothing was decided. A person decides about ${approvalId} at ${url}`;
     if (server.getClientCapabilities()?.elicitation?.form === undefined) {
@@ -45,10 +45,12 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     const filled = filledFormSchema.safeParse(content);
     if (!filled.success) throw new Error(`The client sent the form without a decision. ${elsewhere}`);
     const { decision, ...remarks } = filled.data;
-    // The digests that the person saw: the ledger rejects the response when something else is asked now.
+    // What the person saw: the ledger rejects the response when something else is asked now. The form may be open for an hour, so
+    // an approval also names the revision: it brings back none that the person took back elsewhere.
+    const shown = { proposalDigest: proposal.digest, shownDigest, ...(decision !== 'deny' && { shownRevision }) };
     const { state } = await ledger.respond(
       approvalId,
-      { decision: { type: decision }, proposalDigest: proposal.digest, shownDigest, ...remarks },
+      { decision: { type: decision }, ...shown, ...remarks },
       { signal },
     );
     const more = state === 'pending' ? ' More people must decide.' : '';
