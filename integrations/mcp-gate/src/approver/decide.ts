@@ -75,3 +75,8 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     }
   };
 }
+
+/** A denial only restricts: a withdrawal of another person makes no old one of it. */
+function revisionOf(decision: 'approve' | 'deny', shownRevision: number): { shownRevision?: number } {
+  return decision === 'deny' ? {} : { shownRevision };
+}
