@@ -29,7 +29,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     const { approvalId, proposal, shownDigest, shownRevision, toolName } = approval;
     const url = approvalUrl(inboxUrl, approvalId);
     const elsewhere = `Nothing was decided. A person decides about ${approvalId} at ${url}`;
-    if (server.getClientCapabilities()?.elicitation?.form === undefined) {
+    if (!canAsk(server)) {
       throw new Error(`This client cannot ask its user (form elicitation). ${elsewhere}`);
     }
     if (needsSignature(approval.requirement)) {
@@ -47,7 +47,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     const { decision, ...remarks } = filled.data;
     // What the person saw: the ledger rejects the response when something else is asked now. The form may be open for an hour, so
     // an approval also names the revision: it brings back none that the person took back elsewhere.
-    const shown = { proposalDigest: proposal.digest, shownDigest, ...(decision !== 'deny' && { shownRevision }) };
+    const shown = { proposalDigest: proposal.digest, shownDigest, ...revisionOf(decision, shownRevision) };
     const { state } = await ledger.respond(
       approvalId,
       { decision: { type: decision }, ...shown, ...remarks },
@@ -75,6 +75,9 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     }
   };
 }
+
+const canAsk = (server: DecidePorts['server']): boolean =>
+  server.getClientCapabilities()?.elicitation?.form !== undefined;
 
 /** A denial only restricts: a withdrawal of another person makes no old one of it. */
 function revisionOf(decision: 'approve' | 'deny', shownRevision: number): { shownRevision?: number } {
