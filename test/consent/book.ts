@@ -1,4 +1,4 @@
-import type { Agent, Answer, Arguments, Content, Policy, Rule } from './words.ts';
+import type { Agent, Answer, Arguments, Asked, Content, Policy, Rule } from './words.ts';
 import { runOf } from './world.ts';
 
 /** A law that the product broke, and how. */
@@ -21,6 +21,8 @@ export interface Vote {
   readonly instruction: string | null;
   /** Which token of its person gave it, from 0. */
   readonly token: number;
+  /** The groups with which it was given. */
+  readonly groups: readonly Asked[];
 }
 
 export interface Proposal {

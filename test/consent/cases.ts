@@ -13,6 +13,7 @@ import {
   ofOther,
   grantOf,
 } from './acts.ts';
+import { deskCases } from './desk-cases.ts';
 import { stepCases } from './step-cases.ts';
 import type { Command } from './words.ts';
 import { policies } from './world.ts';
@@ -118,12 +119,6 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     ...['hunter-blue', 'hunter-green'].map((secret) => respond('amy', { type: 'answer', text: 'yes', secret })),
     ...[approve('ben'), claim()],
   ],
-  'a person votes and takes the vote back without end': [
-    request(150),
-    ...Array.from({ length: 257 }, () => [approve('amy'), withdraw('amy')]).flat(),
-  ],
-  'a person edits without end': [request(150), ...Array.from({ length: 65 }, (_, at) => edit('amy', 200 + at))],
-  'people are asked again without end': [request(1_500), ...Array.from({ length: 16 }, () => [wait(21), ask]).flat()],
   'one principal uses up the quota of another': [
     ...([
       { type: 'policy', policy: policies[2] },
@@ -225,4 +220,12 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   ],
   'the same id stands for another action': [request(5), request(50), withSecret(request(5), 'hunter-blue'), request(5)],
   ...stepCases,
+  ...deskCases,
+  // The limits take long, so what is noticed is noticed before.
+  'a person votes and takes the vote back without end': [
+    request(150),
+    ...Array.from({ length: 257 }, () => [approve('amy'), withdraw('amy')]).flat(),
+  ],
+  'a person edits without end': [request(150), ...Array.from({ length: 65 }, (_, at) => edit('amy', 200 + at))],
+  'people are asked again without end': [request(1_500), ...Array.from({ length: 16 }, () => [wait(21), ask]).flat()],
 };

@@ -1,12 +1,15 @@
 import fc from 'fast-check';
+import { deskChanges, deskOpens, identities, manyNames, withoutDesk } from './desk-commands.ts';
 import type { Agent, ApproveAll, AskedCall, Command, Decision, Grant, Match, Remember, Respond } from './words.ts';
-import { people, policies, runOf } from './world.ts';
+import { deskPeople, people, policies, runOf } from './world.ts';
 
 /** One of so many is a value, the others are null. */
 const oneOf = <Value>(count: number, value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
   fc.oneof({ weight: count - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
 
 const person = fc.constantFrom(...Object.keys(people));
+/** Also the people of the front end. */
+const anyone = fc.constantFrom(...Object.keys(people), ...Object.keys(deskPeople));
 const call = fc.constantFrom(1, 1, 1, 1, 1, 2, 2, 3, 4);
 const amount = fc.constantFrom(5, 5, 50, 150, 300, 1_500, 9_000);
 const expiresIn = oneOf(3, fc.constantFrom(1, 25));
@@ -44,7 +47,7 @@ const decision: fc.Arbitrary<Decision> = fc.oneof(
 
 const respond: fc.Arbitrary<Respond> = fc
   .record({
-    ...{ type: fc.constant('respond' as const), call, by: person, decision, instruction, remember },
+    ...{ type: fc.constant('respond' as const), call, by: anyone, decision, instruction, remember },
     seen: fc.constantFrom('current', 'current', 'whole', 'first', 'early', 'none'),
   })
   // Only an unchanged approval can be remembered.
@@ -69,7 +72,7 @@ const request: fc.Arbitrary<Command> = fc
     batch: fc.constantFrom(null, null, null, 'pair', 'both'),
     inTurn: fc.constantFrom(false, false, true),
     wants: fc.constantFrom(false, false, true),
-    onBehalfOf: oneOf(4, fc.constantFrom('amy', 'amy@corp.example', 'dan', 'ben')),
+    onBehalfOf: oneOf(4, fc.constantFrom('amy', 'amy@corp.example', 'dan', 'ben', 'desk#amy', 'desk#kim')),
   })
   .map((one) => ({
     ...one,
@@ -95,7 +98,7 @@ const grant: fc.Arbitrary<Grant> = fc.record({
 });
 
 const approveAll: fc.Arbitrary<ApproveAll> = fc.record({
-  ...{ type: fc.constant('approve-all' as const), by: person },
+  ...{ type: fc.constant('approve-all' as const), by: anyone },
   calls: fc.constantFrom([1, 2], [1, 2], [1, 2, 3], [2, 3]),
   seen: fc.constantFrom('current' as const, 'current' as const, 'first' as const),
 });
@@ -108,7 +111,7 @@ const next: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: approveAll },
   { weight: 1, arbitrary: fc.record({ ...ofKind('output'), call: fc.constantFrom(1, 3, 3), by: agent }) },
   { weight: 2, arbitrary: fc.record({ ...ofKind('ask'), call, by: agent, expiresIn }) },
-  { weight: 2, arbitrary: fc.record({ ...ofKind('withdraw'), call, by: person }) },
+  { weight: 2, arbitrary: fc.record({ ...ofKind('withdraw'), call, by: anyone }) },
   { weight: 4, arbitrary: fc.constantFrom(1, 12, 31, 61).map((seconds) => ({ type: 'wait', seconds }) as const) },
   { weight: 1, arbitrary: fc.constantFrom(3, 31).map((seconds) => ({ type: 'stop', seconds }) as const) },
   { weight: 1, arbitrary: fc.record({ ...ofKind('cancel'), call, by: agent }) },
@@ -138,7 +141,8 @@ const next: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: person.map((one) => ({ type: 'remove', person: one }) as const) },
   { weight: 1, arbitrary: person.map((one) => ({ type: 'renew', person: one }) as const) },
   { weight: 1, arbitrary: fc.constant({ type: 'restart' } as const) },
-  { weight: 1, arbitrary: fc.constant({ type: 'identify', person: 'amy@corp.example', as: 'amy' } as const) },
+  { weight: 1, arbitrary: identities },
+  { weight: 2, arbitrary: deskChanges },
   { weight: 1, arbitrary: fc.constantFrom(...policies).map((policy) => ({ type: 'policy', policy }) as const) },
 );
 
@@ -157,10 +161,12 @@ const approvesAs = (by: string, of: number): Respond => ({
 /** Steps that lead far only together. */
 const together: fc.Arbitrary<readonly Command[]> = fc.oneof(
   // A person who takes back what they said.
-  fc.tuple(call, fc.constantFrom('amy', 'ben', 'cleo', 'eve'), decision).map(([of, by, said]): Command[] => [
-    { ...approvesAs(by, of), decision: said },
-    { type: 'withdraw', call: of, by },
-  ]),
+  fc
+    .tuple(call, fc.constantFrom('amy', 'ben', 'cleo', 'eve', 'desk#amy', 'desk#Kim'), decision)
+    .map(([of, by, said]): Command[] => [
+      { ...approvesAs(by, of), decision: said },
+      { type: 'withdraw', call: of, by },
+    ]),
   // Everybody agrees, and the call runs.
   fc
     .tuple(call, fc.subarray(['amy', 'ben', 'cleo', 'dan', 'eve'], { minLength: 2, maxLength: 3 }), fc.boolean())
@@ -206,16 +212,18 @@ const firstRequest: fc.Arbitrary<Command> = fc
     })),
   );
 
-/** What happens in one world: in some of them a policy with quotas or a grant, and a request before all else. */
+/** What happens in one world: in some of them a policy with quotas, a grant or a front end, and a request before all else. */
 export const histories: fc.Arbitrary<readonly Command[]> = fc
   .record({
     policy: fc.constantFrom(null, null, policies[1], policies[2], policies[4], policies[5], policies[6]),
     granted: oneOf(4, grant),
+    desk: oneOf(2, deskOpens),
+    names: fc.oneof(fc.constant([]), manyNames(decision)),
     first: firstRequest,
     rest: steps,
   })
-  .map(({ policy, granted, first, rest }) => [
+  .map(({ policy, granted, desk, first, names, rest }) => [
     ...(policy === null ? [] : [{ type: 'policy', policy } as const]),
     ...(granted === null ? [] : [granted]),
-    ...[first, ...rest],
+    ...(desk === null ? withoutDesk([first, ...rest]) : [desk, first, ...names, ...rest]),
   ]);

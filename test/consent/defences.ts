@@ -28,6 +28,11 @@ export const defences = {
   'credentials-now': 8,
   'one-person': 9,
   'second-person': 9,
+  'names-at-desk': 9,
+  'own-words': 9,
+  'own-withdrawals': 9,
+  'groups-of-desk': 8,
+  'ended-people': 8,
   copies: 10,
   'fresh-claims': 11,
   'hidden-equality': 12,
@@ -154,6 +159,8 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command.type === 'ExpireApproval' ? withoutApprovers(command) : command, state];
     case 'voters-now':
       return [command.type === 'RespondToApproval' ? withoutVoters(command) : command, state];
+    case 'own-words':
+      return [command.type === 'RespondToApproval' ? asIfSignedIn(command) : command, state];
     case 'seen-turns':
       return [command.type === 'TakeTurn' ? atAnyPlace(command, state) : command, state];
     case 'judged-at-turn':
@@ -245,6 +252,11 @@ function shortened(approval: Approval): Approval {
 
 function withoutVoters({ voters: _, ...command }: RespondToApproval): RespondToApproval {
   return command;
+}
+
+/** As if people of a front end had proved themselves. */
+function asIfSignedIn({ responder: { vouchedBy: _, ...responder }, ...command }: RespondToApproval): RespondToApproval {
+  return { ...command, responder };
 }
 
 /** As if the service had run all the time. */

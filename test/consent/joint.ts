@@ -3,7 +3,7 @@ import type { Rule } from './words.ts';
 /** What a worker that wants people to be asked gets where no rule asks: any approver, without a deadline. */
 export const anyApprover: Rule = {
   ...{ id: 'any-approver', from: 0, isHigh: false, expiresIn: Infinity, atEnd: 'deny', escalation: null },
-  stages: [{ groups: ['support', 'managers', 'security'], approve: 1, deny: 1 }],
+  stages: [{ groups: ['anyone'], approve: 1, deny: 1 }],
 };
 
 /**

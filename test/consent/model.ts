@@ -9,6 +9,7 @@ import { Seats } from './seats.ts';
 import { Steps } from './steps.ts';
 import { Turns } from './turns.ts';
 import { instructed, isReadable, Votes } from './votes.ts';
+import { Withdrawals } from './withdrawals.ts';
 import type { Answer, Command, Delegation, People, Policy, Shown } from './words.ts';
 import { isOfClient, runOf } from './world.ts';
 
@@ -26,6 +27,7 @@ export class ConsentModel {
   readonly #steps: Steps;
   readonly #turns: Turns;
   readonly #votes: Votes;
+  readonly #withdrawals: Withdrawals;
   readonly #deadlines: Deadlines;
 
   constructor(people: People, delegations: readonly Delegation[], policy: Policy) {
@@ -37,6 +39,7 @@ export class ConsentModel {
     this.#steps = new Steps(this.#book, this.#grants, quotas, this.#questions);
     this.#turns = new Turns(this.#book, this.#grants, this.#questions);
     this.#votes = new Votes(this.#book, this.#seats, this.#grants);
+    this.#withdrawals = new Withdrawals(this.#book, this.#seats);
     this.#deadlines = new Deadlines(this.#book, this.#seats);
   }
 
@@ -74,7 +77,9 @@ export class ConsentModel {
       case 'approve-all':
         return this.#votes.approveAll(command, answer);
       case 'withdraw':
-        return this.#votes.withdraw(command, answer);
+        return this.#withdrawals.withdraw(command, answer);
+      case 'end-person':
+        return this.#withdrawals.endPerson(command, answer);
       case 'claim':
         return this.#claim(command, answer);
       case 'output':
@@ -107,6 +112,9 @@ export class ConsentModel {
       case 'remove':
         this.#seats.remove(command.person);
         return takeOver(this.#book, answer);
+      case 'desk':
+        this.#opened(command);
+        return takeOver(this.#book, answer);
       case 'renew':
         this.#seats.renew(command.person);
         return takeOver(this.#book, answer);
@@ -119,6 +127,12 @@ export class ConsentModel {
         this.#book.now += 1;
         return this.#deadlines.passed(answer);
     }
+  }
+
+  #opened(command: Of<'desk'>): void {
+    const { desk } = this.#seats;
+    if (command.does === 'close') desk.close();
+    else desk[command.does](command.groups);
   }
 
   /** Laws 2 and 10: a call shows its request until a proposal is approved; the approval shows its current proposal. */

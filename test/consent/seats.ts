@@ -1,7 +1,11 @@
 import { must } from './book.ts';
 import type { Book, Call, Proposal, Vote } from './book.ts';
-import type { Delegation, Group, People, Rule } from './words.ts';
-import { unsure } from './world.ts';
+import { folded, FrontEnd } from './front-end.ts';
+import type { Asked, Delegation, People, Rule } from './words.ts';
+import { deskPeople, isOfDesk, unsure } from './world.ts';
+
+/** Who gives a vote, and in whose place. */
+export type Voice = Pick<Vote, 'by' | 'inPlaceOf'>;
 
 /** Who may fill which seat, and whose votes count. */
 export class Seats {
@@ -13,6 +17,7 @@ export class Seats {
   readonly #renewed = new Map<string, number>();
   /** The person behind a principal, where it is another name of one. */
   readonly #person = new Map<string, string>();
+  readonly desk = new FrontEnd();
 
   constructor(book: Book, people: People, delegations: readonly Delegation[]) {
     this.#book = book;
@@ -22,11 +27,12 @@ export class Seats {
 
   /** The person of a principal. */
   who(principal: string): string {
-    return this.#person.get(principal) ?? principal;
+    const name = folded(principal);
+    return this.#person.get(name) ?? name;
   }
 
   identify(principal: string, as: string): void {
-    this.#person.set(principal, this.who(as));
+    this.#person.set(folded(principal), this.who(as));
   }
 
   remove(principal: string): void {
@@ -39,11 +45,11 @@ export class Seats {
 
   /** The token that a person has now. */
   tokenOf(principal: string): number {
-    return this.#renewed.get(principal) ?? 0;
+    return isOfDesk(principal) ? this.desk.token : (this.#renewed.get(principal) ?? 0);
   }
 
   isRemoved(principal: string): boolean {
-    return this.#removed.has(principal);
+    return isOfDesk(principal) ? !this.desk.isOpen : this.#removed.has(principal);
   }
 
   /** Whether this principal may respond in the place of another one now. */
@@ -55,46 +61,64 @@ export class Seats {
   }
 
   everybody(): readonly string[] {
-    return Object.keys(this.#people);
+    return [...Object.keys(this.#people), ...this.desk.people()];
   }
 
   /** The ways in which a principal may respond now: in their own right, and for those who delegated to them. */
-  voicesOf(by: string): readonly Pick<Vote, 'by' | 'inPlaceOf'>[] {
+  voicesOf(by: string): readonly Voice[] {
     const others = this.#delegations.filter(({ from, to }) => to === by && this.isDelegate(by, from));
     return [{ by, inPlaceOf: null }, ...others.map(({ from }) => ({ by, inPlaceOf: from }))];
   }
 
   /** The people of a vote: who gave it, and in whose place. */
-  #behind({ by, inPlaceOf }: Pick<Vote, 'by' | 'inPlaceOf'>): readonly string[] {
+  #behind({ by, inPlaceOf }: Voice): readonly string[] {
     return [this.who(by), ...(inPlaceOf === null ? [] : [this.who(inPlaceOf)])];
   }
 
-  isOfSame(one: Pick<Vote, 'by' | 'inPlaceOf'>, other: Pick<Vote, 'by' | 'inPlaceOf'>): boolean {
+  isOfSame(one: Voice, other: Voice): boolean {
     const people = this.#behind(one);
     return this.#behind(other).some((person) => people.includes(person));
   }
 
-  /** Law 8: whether the person of a vote has lost the right to it, or the token that gave it is gone. */
-  isLost({ by, inPlaceOf, token }: Vote): boolean {
-    return this.isRemoved(by) || token !== this.tokenOf(by) || (inPlaceOf !== null && !this.isDelegate(by, inPlaceOf));
+  /** By whose responses the limit of an approval counts: a front end uses up nothing that its people have elsewhere. */
+  speakerOf(principal: string): string {
+    return isOfDesk(principal) ? folded(principal) : this.who(principal);
+  }
+
+  /** Law 8: whether the person of a vote has lost the right to it, or the group that gave it a seat, or the token that gave it is gone. */
+  isLost(vote: Vote, proposal: Proposal): boolean {
+    const { by, inPlaceOf, token, groups } = vote;
+    if (this.isRemoved(by) || token !== this.tokenOf(by)) return true;
+    if (inPlaceOf !== null && !this.isDelegate(by, inPlaceOf)) return true;
+    const isIn = (own: readonly Asked[]): boolean => proposal.rules.some((rule) => hasSeat(proposal, rule, own));
+    return isIn(groups) && !isIn(this.#groupsNow(vote));
+  }
+
+  /** The groups of a vote that its person still has. */
+  #groupsNow(vote: Vote): readonly Asked[] {
+    const now = this.groupsOf(vote);
+    return vote.groups.filter((group) => now.includes(group));
   }
 
   /** The groups of a principal, or of the one in whose place they respond. */
-  groupsOf({ by, inPlaceOf }: Pick<Vote, 'by' | 'inPlaceOf'>): readonly Group[] {
-    return this.#people[inPlaceOf ?? by] ?? [];
+  groupsOf({ by, inPlaceOf }: Voice): readonly Asked[] {
+    const own = inPlaceOf ?? by;
+    const groups = isOfDesk(own) ? this.desk.groupsOf(own) : (this.#people[own] ?? []);
+    return [...(isOfDesk(by) ? this.desk.within(groups) : groups), 'anyone'];
   }
 
   /** Whether the assurance of a person is enough for all of these rules. */
   isAssured(rules: readonly Rule[], principal: string): boolean {
-    return principal !== unsure || !rules.some(({ assured }) => assured === true);
+    const isSure = principal !== unsure && deskPeople[principal]?.assurance !== 'low';
+    return isSure || !rules.some(({ assured }) => assured === true);
   }
 
-  isIn(principal: string, groups: readonly Group[]): boolean {
-    return this.#people[principal]?.some((group) => groups.includes(group)) ?? false;
+  isIn(principal: string, groups: readonly Asked[]): boolean {
+    return this.groupsOf({ by: principal, inPlaceOf: null }).some((group) => groups.includes(group));
   }
 
-  /** All people of these groups. */
-  approvers(groups: readonly Group[]): readonly string[] {
+  /** All people of these groups with a token of their own. */
+  approvers(groups: readonly Asked[]): readonly string[] {
     return Object.keys(this.#people).filter((one) => !this.isRemoved(one) && this.isIn(one, groups));
   }
 
@@ -108,7 +132,8 @@ export class Seats {
     const named = this.#book.actsFor(call).map((one) => this.who(one));
     for (const { groups } of rules.flatMap(({ stages }) => stages)) {
       const people = this.approvers(groups);
-      const isLeft = named.length === 0 || people.length === 0 || people.some((one) => !named.includes(this.who(one)));
+      const isOther = this.desk.hasCrowd(groups) || people.some((one) => !named.includes(this.who(one)));
+      const isLeft = named.length === 0 || people.length === 0 || isOther;
       must(isLeft, 4, `no approver of ${groups.join(', ')} is left without ${named.join(', ')}`);
     }
   }
@@ -117,7 +142,7 @@ export class Seats {
   couldDecide(call: Call, { stages }: Rule): boolean {
     return stages.every(({ groups, approve }) => {
       const people = this.approvers(groups).filter((one) => !this.isOwn(call, one));
-      return new Set(people.map((one) => this.who(one))).size >= approve;
+      return this.desk.hasCrowd(groups) || new Set(people.map((one) => this.who(one))).size >= approve;
     });
   }
 
@@ -133,16 +158,16 @@ export class Seats {
   }
 
   /** Whether a voice has a seat for this rule, or for its escalation. */
-  isAsked(proposal: Proposal, rule: Rule, voice: Pick<Vote, 'by' | 'inPlaceOf'>): boolean {
-    const groups = [...rule.stages.flatMap((stage) => stage.groups), ...addedGroups(proposal, rule)];
-    return this.groupsOf(voice).some((group) => groups.includes(group));
+  isAsked(proposal: Proposal, rule: Rule, voice: Voice): boolean {
+    return hasSeat(proposal, rule, this.groupsOf(voice));
   }
 
-  /** The votes that count, one of each person. */
+  /** The votes that count, one of each person: what they said themselves before what a front end says. */
   counted(proposal: Proposal, agrees: boolean): readonly Vote[] {
     const counted: Vote[] = [];
-    for (const vote of proposal.votes) {
-      if (vote.agrees !== agrees || this.isLost(vote)) continue;
+    const ownFirst = proposal.votes.toSorted((one, other) => Number(isOfDesk(one.by)) - Number(isOfDesk(other.by)));
+    for (const vote of ownFirst) {
+      if (vote.agrees !== agrees || this.isLost(vote, proposal)) continue;
       if (!counted.some((one) => this.isOfSame(one, vote))) counted.push(vote);
     }
     return counted;
@@ -160,7 +185,7 @@ export class Seats {
       if (groups === undefined) return true;
       return free.some((vote) => {
         const others = free.filter((one) => one !== vote);
-        return this.groupsOf(vote).some((group) => groups.includes(group)) && place(seat + 1, others);
+        return this.#groupsNow(vote).some((group) => groups.includes(group)) && place(seat + 1, others);
       });
     };
     return place(0, votes);
@@ -185,7 +210,13 @@ export class Seats {
   }
 }
 
+/** Whether somebody of these groups has a seat for a rule, or for its escalation. */
+function hasSeat(proposal: Proposal, rule: Rule, own: readonly Asked[]): boolean {
+  const groups = [...rule.stages.flatMap((stage) => stage.groups), ...addedGroups(proposal, rule)];
+  return own.some((group) => groups.includes(group));
+}
+
 /** The groups of an escalation that has begun. */
-function addedGroups(proposal: Proposal, rule: Rule): readonly Group[] {
+function addedGroups(proposal: Proposal, rule: Rule): readonly Asked[] {
   return rule.escalation !== null && proposal.escalated.has(rule.id) ? [rule.escalation.to] : [];
 }

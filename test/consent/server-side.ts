@@ -1,15 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { approvalIdOf, shownDigest } from '@countersign/contracts';
-import type { ApprovalView, ClaimView, GrantView, ToolCallView } from '@countersign/contracts';
+import type { ApprovalView, ClaimView } from '@countersign/contracts';
 import { decisionBody } from './decision-body.ts';
 import { grantBody, idOf, rememberBody, requestBody, runOfCommand } from './requests.ts';
+import { refusedOf } from './server-shown.ts';
+import { ServerView } from './server-view.ts';
+import type { Looked } from './server-view.ts';
 import { startServer } from './server.ts';
-import type { Response, Sent, Server } from './server.ts';
-import { fromArguments, fromOutput } from './shown.ts';
+import type { Response, Server } from './server.ts';
+import { fromArguments } from './shown.ts';
 import { leaseMs, subjectName } from './subject.ts';
 import type { Deciders, Subject } from './subject.ts';
-import type { Answer, ApproveAll, Command, Policy, Respond, Shown } from './words.ts';
-import { people } from './world.ts';
+import type { Answer, ApproveAll, Command, Policy, Respond } from './words.ts';
 
 /** What an HTTP command came to. */
 interface Done {
@@ -17,12 +18,9 @@ interface Done {
   readonly mayDecide?: boolean;
 }
 
-/** Those who may see hidden values: the agents their own, and the worker that runs the call. */
-const seers: readonly string[] = ['agent', 'other', 'worker'];
-
 /** A running server. `look`: what it shows now. */
 export interface ServerSubject extends Subject {
-  readonly look: () => Promise<Pick<Answer, 'calls' | 'grants' | 'leaked'>>;
+  readonly look: () => Promise<Looked>;
 }
 
 /** A running server, driven over HTTP. */
@@ -38,27 +36,28 @@ export async function openServerSide(first: Policy): Promise<ServerSubject> {
 
 class ServerSide {
   readonly #server: Server;
+  readonly #view: ServerView;
   #policy: Policy;
   readonly #identities = new Map<string, string>();
-  readonly #calls = new Map<number, ToolCallView>();
-  readonly #requested = new Set<number>();
-  #grants: GrantView[] = [];
-  readonly #given: string[] = [];
   readonly #claims = new Map<number, { readonly attempt: number; readonly leaseUntil: number }>();
-  readonly #firstDigests = new Map<string, string>();
-  readonly #firstWhole = new Map<string, string>();
-  /** The digests of the arguments that were requested. */
-  readonly #requestDigests = new Map<number, string>();
-  #leaked: string | null = null;
   #commands = 0;
 
   constructor(server: Server, policy: Policy) {
     this.#server = server;
+    this.#view = new ServerView(server);
     this.#policy = policy;
   }
 
   close(): Promise<void> {
     return this.#server.close();
+  }
+
+  look(): Promise<Looked> {
+    return this.#view.look();
+  }
+
+  deciders(): Promise<Deciders> {
+    return this.#view.deciders();
   }
 
   async run(command: Command): Promise<Answer> {
@@ -74,41 +73,8 @@ class ServerSide {
     };
   }
 
-  async look(): ReturnType<ServerSubject['look']> {
-    await this.#read();
-    return {
-      calls: new Map([...this.#calls].map(([call, view]) => [call, this.#toShown(call, view)])),
-      grants: this.#grants.map(({ state, uses }) => ({ isActive: state === 'active', uses })),
-      leaked: this.#leaked,
-    };
-  }
-
-  async deciders(): Promise<Deciders> {
-    const all = new Map<number, string[]>();
-    for (const person of Object.keys(people)) {
-      const { status, body } = await this.#send(person, 'GET', '/v1/approvals?state=pending&limit=100');
-      // The token of the person is gone.
-      if (status === 401) continue;
-      for (const { callId, mayDecide } of (body as { approvals: ApprovalView[] }).approvals) {
-        const call = [...this.#requested].find((one) => idOf(one) === callId);
-        if (call !== undefined && mayDecide?.now === true) all.set(call, [...(all.get(call) ?? []), person]);
-      }
-    }
-    return all;
-  }
-
-  async #send(as: string, method: string, path: string, sent: Sent = {}): Promise<Response> {
-    const response = await this.#server.send(as, method, path, sent);
-    mustHaveStatus(response);
-    const hidden = /hunter-\w+/.exec(JSON.stringify(response.body));
-    if (hidden !== null && !seers.includes(as) && !path.startsWith('/v1/grants')) {
-      this.#leaked ??= `${as} ${method} ${path}: ${hidden[0]}`;
-    }
-    return response;
-  }
-
   async #post(as: string, path: string, body: object, key = this.#nextKey()): Promise<Done> {
-    return { response: await this.#send(as, 'POST', path, { body, key }) };
+    return { response: await this.#view.send(as, 'POST', path, { body, key }) };
   }
 
   #nextKey(): string {
@@ -119,7 +85,7 @@ class ServerSide {
   async #execute(command: Command): Promise<Done> {
     switch (command.type) {
       case 'request':
-        for (const { call } of command.calls) this.#requested.add(call);
+        for (const { call } of command.calls) this.#view.requested.add(call);
         return this.#post(command.by, '/v1/tool-calls', requestBody(command));
       case 'ask': {
         const body = command.expiresIn === null ? {} : { expiresInMs: command.expiresIn * 1_000 };
@@ -134,8 +100,8 @@ class ServerSide {
         return this.#post(command.by, `/v1/tool-calls/${idOf(command.call)}/output`, body);
       }
       case 'withdraw': {
-        const path = `/v1/approvals/${this.#approvalOf(command.call)}/responses/mine`;
-        return { response: await this.#send(command.by, 'DELETE', path, { key: this.#nextKey() }) };
+        const path = `/v1/approvals/${this.#view.approvalOf(command.call)}/responses/mine`;
+        return { response: await this.#view.send(command.by, 'DELETE', path, { key: this.#nextKey() }) };
       }
       case 'cancel':
         return this.#post(command.by, `/v1/tool-calls/${idOf(command.call)}/cancel`, { reason: 'no' });
@@ -146,7 +112,7 @@ class ServerSide {
         return this.#post('worker', path, { resolverId: 'r', leaseMs }, command.key);
       }
       case 'report': {
-        const isRunning = this.#calls.get(command.call)?.state === 'executing';
+        const isRunning = this.#view.calls.get(command.call)?.state === 'executing';
         const attempt = isRunning ? (this.#claims.get(command.call)?.attempt ?? 1) : 1;
         const body = { attempt, status: 'succeeded', output: 'paid' };
         return this.#post('worker', `/v1/tool-calls/${idOf(command.call)}/outcome`, body);
@@ -158,10 +124,10 @@ class ServerSide {
       case 'grant':
         return this.#granted(await this.#post(command.by, '/v1/grants', grantBody(command)));
       case 'confirm':
-        return this.#post(command.by, `/v1/grants/${this.#given[command.grant] ?? 'grn_none'}/confirm`, {});
+        return this.#post(command.by, `/v1/grants/${this.#view.given[command.grant] ?? 'grn_none'}/confirm`, {});
       case 'revoke': {
-        const path = `/v1/grants/${this.#given[command.grant] ?? 'grn_none'}`;
-        return { response: await this.#send(command.by, 'DELETE', path, { key: this.#nextKey() }) };
+        const path = `/v1/grants/${this.#view.given[command.grant] ?? 'grn_none'}`;
+        return { response: await this.#view.send(command.by, 'DELETE', path, { key: this.#nextKey() }) };
       }
       case 'erase': {
         const { of, force } = command;
@@ -183,8 +149,15 @@ class ServerSide {
       case 'renew':
         this.#server.renew(command.person);
         return { response: null };
+      case 'desk':
+        this.#server.desk(command);
+        return { response: null };
+      case 'end-person': {
+        const path = `/v1/people/${encodeURIComponent(command.person)}`;
+        return { response: await this.#view.send(command.by, 'DELETE', path, { key: this.#nextKey() }) };
+      }
       case 'identify':
-        this.#identities.set(command.as, command.person);
+        this.#identities.set(command.person, command.as);
         return this.#follow();
       case 'policy':
         this.#policy = command.policy;
@@ -192,17 +165,13 @@ class ServerSide {
     }
   }
 
-  #approvalOf(call: number): string {
-    return this.#calls.get(call)?.approval?.approvalId ?? approvalIdOf(idOf(call), 1);
-  }
-
   /** A person looks at the approval, and responds to what they were shown. */
   async #respond({ by, call, decision, seen, instruction, remember }: Respond): Promise<Done> {
-    const approvalId = this.#approvalOf(call);
-    const looked = await this.#send(by, 'GET', `/v1/approvals/${approvalId}`);
+    const approvalId = this.#view.approvalOf(call);
+    const looked = await this.#view.send(by, 'GET', `/v1/approvals/${approvalId}`);
     const view = looked.status === 200 ? (looked.body as ApprovalView) : undefined;
-    const digest = { first: this.#firstDigests.get(approvalId), current: view?.proposal.digest, none: undefined };
-    const whole = { whole: view?.shownDigest, early: this.#firstWhole.get(approvalId) };
+    const digest = { first: this.#view.firstDigests.get(approvalId), current: view?.proposal.digest, none: undefined };
+    const whole = { whole: view?.shownDigest, early: this.#view.firstWhole.get(approvalId) };
     const isWhole = seen === 'whole' || seen === 'early';
     const mask = (view?.arguments as { readonly password?: string } | undefined)?.password ?? null;
     const done = await this.#post(by, `/v1/approvals/${approvalId}/responses`, {
@@ -218,11 +187,11 @@ class ServerSide {
   /** A person looks at all of the approvals, and approves them at once. */
   async #approveAll({ by, calls, seen }: ApproveAll): Promise<Done> {
     const shown: Record<string, string> = {};
-    const approvalIds = calls.map((call) => this.#approvalOf(call));
+    const approvalIds = calls.map((call) => this.#view.approvalOf(call));
     for (const id of approvalIds) {
-      const { status, body } = await this.#send(by, 'GET', `/v1/approvals/${id}`);
+      const { status, body } = await this.#view.send(by, 'GET', `/v1/approvals/${id}`);
       const current = status === 200 ? (body as ApprovalView).proposal.digest : undefined;
-      const digest = seen === 'first' ? this.#firstDigests.get(id) : current;
+      const digest = seen === 'first' ? this.#view.firstDigests.get(id) : current;
       if (digest !== undefined) shown[id] = digest;
     }
     const body = { approvalIds, decision: { type: 'approve' }, mode: 'all-or-nothing', proposalDigests: shown };
@@ -235,14 +204,14 @@ class ServerSide {
       readonly grant?: { readonly grantId: string };
     } | null;
     const grantId = body?.grant?.grantId ?? body?.grantId;
-    if (grantId !== undefined && !this.#given.includes(grantId)) this.#given.push(grantId);
+    if (grantId !== undefined && !this.#view.given.includes(grantId)) this.#view.given.push(grantId);
     return done;
   }
 
   #claimed(call: number, response: Response | null): Answer['claim'] {
     const { attempt, arguments: args, leaseUntil } = (response as Response).body as ClaimView;
     this.#claims.set(call, { attempt, leaseUntil: Date.parse(leaseUntil) });
-    return { ...fromArguments(args), attempt, instruction: this.#calls.get(call)?.instruction ?? null };
+    return { ...fromArguments(args), attempt, instruction: this.#view.calls.get(call)?.instruction ?? null };
   }
 
   async #follow(): Promise<Done> {
@@ -254,7 +223,7 @@ class ServerSide {
   async #wait(ms: number): Promise<Done> {
     this.#server.clock.advance(ms);
     for (let looks = 0; looks < 400; looks += 1) {
-      await this.#read();
+      await this.#view.read();
       if (!this.#isBehind()) return { response: null };
       await delay(1);
     }
@@ -263,81 +232,10 @@ class ServerSide {
 
   #isBehind(): boolean {
     const now = this.#server.clock.now();
-    return [...this.#calls].some(([call, { state, approval }]) => {
+    return [...this.#view.calls].some(([call, { state, approval }]) => {
       const [next] = approval?.upcoming ?? [];
       if (approval?.state === 'pending' && next !== undefined) return Date.parse(next.at) <= now;
       return state === 'executing' && (this.#claims.get(call)?.leaseUntil ?? Infinity) <= now;
     });
   }
-
-  async #read(): Promise<void> {
-    const { body } = await this.#send('admin', 'GET', '/v1/tool-calls?limit=100');
-    const views = (body as { calls: ToolCallView[] }).calls;
-    for (const call of this.#requested) {
-      const view = views.find(({ callId }) => callId === idOf(call));
-      if (view === undefined) continue;
-      this.#calls.set(call, view);
-      const { approval, actionDigest } = view;
-      if (!this.#requestDigests.has(call)) this.#requestDigests.set(call, actionDigest);
-      if (approval?.proposal.number !== 1 || this.#firstDigests.has(approval.approvalId)) continue;
-      this.#firstDigests.set(approval.approvalId, approval.proposal.digest);
-      this.#firstWhole.set(approval.approvalId, approval.shownDigest);
-    }
-    if (this.#given.length === 0) return;
-    const listed = await this.#send('admin', 'GET', '/v1/grants?limit=100');
-    const { grants } = listed.body as { grants: GrantView[] };
-    this.#grants = this.#given.flatMap((id) => grants.find(({ grantId }) => grantId === id) ?? []);
-  }
-
-  #toShown(call: number, view: ToolCallView): Shown {
-    const { approval, state, instruction, verdict } = view;
-    // A call that was cancelled, or is asked about after all, keeps its verdict, and the grant permits it no more.
-    const isPermitted = !unpermitted.includes(state);
-    const grantId = verdict.outcome === 'allow' && isPermitted ? verdict.grantId : undefined;
-    return {
-      ...{ state, instruction, waits: view.waitsForTurn === true, ...seen(view.arguments) },
-      grant: grantId === undefined ? null : this.#given.indexOf(grantId),
-      approval: approval === null ? null : toShownApproval(approval, this.#requestDigests.get(call)),
-    };
-  }
-}
-
-const unpermitted: readonly ToolCallView['state'][] = ['awaiting_approval', 'denied', 'cancelled', 'expired'];
-
-const statuses: Readonly<Record<string, number>> = {
-  ...{ 'invalid-request': 400, unauthenticated: 401, forbidden: 403, 'own-request': 403, 'not-an-approver': 403 },
-  ...{ 'not-found': 404, 'unknown-approval': 404, expired: 410, 'decision-not-allowed': 422, 'too-many-requests': 429 },
-};
-
-/** Each code has its status; one that is not listed has 409. */
-function mustHaveStatus({ status, body }: Response): void {
-  if (status < 300) return;
-  const { code } = body as { readonly code: string };
-  if (status !== (statuses[code] ?? 409)) throw new Error(`${code} has the status ${String(status)}`);
-}
-
-/** Why a call of a run could not be cancelled, or one of several approvals not be answered. */
-function refusedOf(response: Response | null): string | null {
-  type Refused = readonly { readonly code?: string; readonly problem?: { readonly code: string } }[];
-  const body = response?.body as { readonly notCancelled?: Refused; readonly results?: Refused } | null | undefined;
-  return body?.notCancelled?.[0]?.code ?? body?.results?.find(({ problem }) => problem)?.problem?.code ?? null;
-}
-
-function seen(args: unknown) {
-  const { amount, secret } = fromArguments(args);
-  return { amount, hides: secret !== null };
-}
-
-function toShownApproval(approval: ApprovalView, requestDigest: string | undefined): Shown['approval'] {
-  const { state, round, proposal, responses, instructions } = approval;
-  const { number, digest, kind, output } = proposal;
-  const shown = instructions.map(({ ifDenied, ...one }) => ({ ...one, ...(ifDenied === true && { ifDenied }) }));
-  if (approval.shownDigest !== shownDigest(digest, shown)) throw new Error('the digest is not of what is shown');
-  return {
-    ...{ state, round, proposal: number, digest },
-    content: kind === 'answer' ? { kind, ...fromOutput(output) } : { kind, ...seen(approval.arguments) },
-    isRequest: approval.actionDigest === requestDigest,
-    instructions: instructions.map(({ instruction }) => instruction),
-    inPlaceOf: responses.at(-1)?.onBehalfOf ?? null,
-  };
 }

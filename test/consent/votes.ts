@@ -3,10 +3,8 @@ import type { Book, Call, Proposal, Round, States, Vote } from './book.ts';
 import type { Grants } from './grants.ts';
 import { anyApprover } from './joint.ts';
 import type { Seats } from './seats.ts';
-import type { Answer, ApproveAll, Command, Decision, Respond, Rule } from './words.ts';
-import { runOf } from './world.ts';
-
-type Withdraw = Extract<Command, { type: 'withdraw' }>;
+import type { Answer, ApproveAll, Decision, Respond, Rule } from './words.ts';
+import { isOfDesk, runOf } from './world.ts';
 
 interface Asked {
   readonly call: Call;
@@ -72,12 +70,13 @@ export class Votes {
     const { by, decision, instruction } = command;
     const inPlaceOf = answer.calls.get(call.id)?.approval?.inPlaceOf ?? null;
     const token = this.#seats.tokenOf(by);
-    const vote = { by, inPlaceOf, agrees: decision.type !== 'deny', instruction, token };
+    const groups = this.#seats.groupsOf({ by, inPlaceOf });
+    const vote = { by, inPlaceOf, agrees: decision.type !== 'deny', instruction, token, groups };
     this.#mayCount(command, vote, asked);
     this.#wasTold(command, vote, asked, answer.mayDecide);
     this.#recorded(vote, asked, decision);
     round.responses += 1;
-    round.responded.add(this.#seats.who(by));
+    round.responded.add(this.#seats.speakerOf(by));
     return this.#resolved(call, answer);
   }
 
@@ -98,12 +97,12 @@ export class Votes {
     must(mayDecide || (proposes && hasVoted), 6, `${by} was told that they may not decide, and decided`);
   }
 
-  #mayCount({ by, decision, seen }: Respond, vote: Vote, { call, round, current }: Asked): void {
+  #mayCount({ by, decision, seen, remember }: Respond, vote: Vote, { call, round, current }: Asked): void {
     const { inPlaceOf } = vote;
     must(call.state === 'awaiting_approval', 1, `a response counted although the call is ${call.state}`);
     must(!this.#seats.isRemoved(by), 8, `${by} was removed, and answered`);
     must(
-      !this.#seats.isLost(vote),
+      !this.#seats.isLost(vote, current),
       8,
       `${by} answered in the place of ${String(inPlaceOf)}, who did not delegate to them`,
     );
@@ -113,24 +112,31 @@ export class Votes {
       `${by} has no seat, and answered`,
     );
     must(this.#seats.isAssured(current.rules, by), 1, `${by} answered with a low assurance`);
+    must(remember === null || !isOfDesk(by), 9, `${by} gave a standing grant`);
     must(!this.#seats.isOwn(call, by), 9, `${by} answered their own request`);
     must(inPlaceOf === null || !this.#seats.isOwn(call, inPlaceOf), 9, `${by} answered in the place of a requester`);
     const isOld = (seen === 'first' || seen === 'early') && round.proposals.length > 1;
     must(!isOld, 6, 'a response to an earlier proposal counted');
     must(seen !== 'early' || !this.#hasWords(current), 7, `${by} had not seen the instructions of others, and voted`);
-    const earlier = current.votes.find((one) => this.#seats.isOfSame(one, vote) && !this.#seats.isLost(one));
+    const standing = current.votes.filter(
+      (one) => this.#seats.isOfSame(one, vote) && !this.#seats.isLost(one, current),
+    );
+    const earlier = standing[0];
     must(
       earlier === undefined || decision.type !== 'approve' || !earlier.agrees,
       9,
       `${by} voted twice for one proposal`,
     );
-    const isFull = round.responses >= 256 && round.responded.has(this.#seats.who(by));
+    const isVote = decision.type === 'approve' || decision.type === 'deny';
+    const isSaid = standing.some((one) => !isOfDesk(one.by) && (isVote || !one.agrees));
+    must(!isOfDesk(by) || !isSaid, 9, `${by} replaced what the person said themselves`);
+    const isFull = round.responses >= 256 && round.responded.has(this.#seats.speakerOf(by));
     must(!isFull, 13, 'the 257th response of an approval');
   }
 
   /** Whether a vote that counts has an instruction. */
-  #hasWords({ votes }: Proposal): boolean {
-    return votes.some((vote) => vote.instruction !== null && !this.#seats.isLost(vote));
+  #hasWords(proposal: Proposal): boolean {
+    return proposal.votes.some((vote) => vote.instruction !== null && !this.#seats.isLost(vote, proposal));
   }
 
   /** A refusal needs a cause. This names those that the model knows; a plain vote without one of them must count. */
@@ -254,28 +260,6 @@ export class Votes {
       'everybody agreed, and it is not approved',
     );
     return new Map([[call.id, ['awaiting_approval']]]);
-  }
-
-  withdraw({ call: id, by }: Withdraw, answer: Answer): void {
-    const asked = this.#asked(id);
-    if (answer.refused !== null || asked === undefined) return takeOver(this.#book, answer);
-    const { round, current } = asked;
-    must(!this.#seats.isRemoved(by), 8, `${by} was removed, and withdrew`);
-    const own = current.votes.filter((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }));
-    // A repeat changes nothing.
-    if (own.length === 0) return takeOver(this.#book, answer);
-    current.votes = current.votes.filter((vote) => !own.includes(vote));
-    const isProposers = current.by !== null && own.some((vote) => vote.by === current.by);
-    if (isProposers) this.#endProposal(round, current);
-    takeOver(this.#book, answer, new Map([[id, ['awaiting_approval']]]));
-  }
-
-  /** Law 2: people are asked about the agent's request again. Denials remain. */
-  #endProposal(round: Round, ended: Proposal): void {
-    const first = round.proposals[0];
-    must(first !== undefined, 2, 'a round has the request as its first proposal');
-    const votes = ended.votes.filter(({ agrees }) => !agrees);
-    round.proposals.push({ ...first, by: null, at: this.#book.now, votes, escalated: new Map() });
   }
 }
 

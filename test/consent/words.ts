@@ -3,12 +3,15 @@
 /** People who can be asked together. */
 export type Group = 'support' | 'managers' | 'security';
 
+/** The groups that may fill a seat. `anyone`: every approver, also one without a group. */
+export type Asked = Group | 'anyone';
+
 /** The principals that request calls, and the names of agents that they use. */
 export type Agent = 'agent' | 'other';
 
 /** So many people of these groups agree, or so many refuse. */
 export interface Stage {
-  readonly groups: readonly Group[];
+  readonly groups: readonly Asked[];
   readonly approve: number;
   readonly deny: number;
 }
@@ -50,6 +53,13 @@ export interface Policy {
 
 /** The people, by principal, with their groups. */
 export type People = Readonly<Record<string, readonly Group[]>>;
+
+/** A person of the front end: the groups that it says they have, those that the policy file gives them, and how sure it is of them. */
+export interface DeskPerson {
+  readonly told: readonly Group[];
+  readonly filed: readonly Group[];
+  readonly assurance: 'low' | 'medium';
+}
 
 /** `to` responds in the place of `from`, between two moments in seconds from the start. */
 export interface Delegation {
@@ -142,6 +152,9 @@ export interface Grant {
 /**
  * One step of a person, an agent, a worker, an operator or the clock. `call` is the number of a call, `grant` that of a
  * grant by its creation. `output`: the client ran the call itself. `renew` replaces the token of a person by another one. `restart`: the process ends and starts again. A change of the policy file takes a second. While the service is stopped no person can respond.
+ *
+ * `desk`: the front end gets a new token for people of these groups, the one that it has is for fewer groups, or it has none. `end-person`:
+ * a person has left the front end. `identify`: a principal is another name of a person.
  */
 export type Command =
   | Request
@@ -161,6 +174,9 @@ export type Command =
   | { readonly type: 'erase'; readonly of: Agent | null; readonly force: boolean }
   | { readonly type: 'remove' | 'renew'; readonly person: string }
   | { readonly type: 'restart' }
+  | { readonly type: 'desk'; readonly does: 'open' | 'narrow'; readonly groups: readonly Group[] }
+  | { readonly type: 'desk'; readonly does: 'close' }
+  | { readonly type: 'end-person'; readonly person: string; readonly by: 'desk' | 'admin' }
   | { readonly type: 'identify'; readonly person: string; readonly as: string }
   | { readonly type: 'policy'; readonly policy: Policy };
 

@@ -1,4 +1,4 @@
-import type { Delegation, People, Policy, Rule } from './words.ts';
+import type { Delegation, DeskPerson, Group, People, Policy, Rule } from './words.ts';
 
 /** The people of every world. `amy@corp.example` is another principal, which can turn out to be amy. */
 export const people: People = {
@@ -14,11 +14,31 @@ export const people: People = {
 /** The person whose token has a low assurance. */
 export const unsure = 'amy@corp.example';
 
-/** Ben responds for dan until second 45, and amy for fay from second 20 on. */
+/**
+ * Ben responds for dan until second 45, and amy for fay from second 20 on. A person of the front end responds for eve, and ben for that
+ * person.
+ */
 export const delegations: readonly Delegation[] = [
   { from: 'dan', to: 'ben', begin: 0, end: 45 },
   { from: 'fay', to: 'amy', begin: 20, end: 3_600 },
+  { from: 'eve', to: 'desk#lea', begin: 0, end: 60 },
+  { from: 'desk#lea', to: 'ben', begin: 10, end: 3_600 },
 ];
+
+/** The people of the front end. Kim is one person, however they are written. */
+export const deskPeople: Readonly<Record<string, DeskPerson>> = {
+  'desk#kim': { told: ['support'], filed: [], assurance: 'low' },
+  'desk#Kim': { told: ['support'], filed: [], assurance: 'medium' },
+  'desk#amy': { told: ['support'], filed: [], assurance: 'medium' },
+  'desk#lea': { told: [], filed: ['security'], assurance: 'medium' },
+};
+
+/** Whether a principal is a person of the front end. */
+export const isOfDesk = (principal: string): boolean => principal.startsWith('desk#');
+
+/** The groups that the front end says a person has: never more than its token allows. */
+export const toldOf = (principal: string, allowed: readonly Group[]): readonly Group[] =>
+  (deskPeople[principal]?.told ?? []).filter((group) => allowed.includes(group));
 
 /** The moment at which the clock of every world stands first, in milliseconds since the epoch. */
 export const startAt = Date.UTC(2030, 0, 1);
@@ -120,18 +140,29 @@ export const policies: readonly [Policy, Policy, Policy, Policy, Policy, Policy,
 
 const timeOf = (seconds: number): string => new Date(startAt + seconds * 1_000).toISOString();
 
+/** The other names of people, by name. */
+export type Identities = ReadonlyMap<string, string>;
+
+function approverInFile(id: string, groups: readonly Group[], identities: Identities): object {
+  const names = [...identities].flatMap(([name, of]) => (of === id ? [name] : []));
+  const email = names.find((name) => !isOfDesk(name));
+  const frontEnds = names.filter(isOfDesk);
+  const delegates = delegations
+    .filter(({ from }) => from === id)
+    .map(({ to, begin, end }) => ({ to, from: timeOf(begin), until: timeOf(end) }));
+  const written = { ...(email !== undefined && { email }), ...(frontEnds.length > 0 && { frontEnds }) };
+  return { id, groups, delegates, identities: written };
+}
+
 /** The policy as the product reads it: YAML, written as JSON. */
-export function policyFile({ rules, quotas }: Policy, identities: ReadonlyMap<string, string>): string {
-  const approvers = Object.entries(people).map(([id, groups]) => {
-    const email = identities.get(id);
-    const delegates = delegations
-      .filter(({ from }) => from === id)
-      .map(({ to, begin, end }) => ({ to, from: timeOf(begin), until: timeOf(end) }));
-    return { id, groups, delegates, ...(email !== undefined && { identities: { email } }) };
-  });
+export function policyFile({ rules, quotas }: Policy, identities: Identities): string {
+  const ofDesk = Object.entries(deskPeople).filter(([, { filed }]) => filed.length > 0);
   return JSON.stringify({
     version: 1,
-    approvers,
+    approvers: [
+      ...Object.entries(people).map(([id, groups]) => approverInFile(id, groups, identities)),
+      ...ofDesk.map(([id, { filed }]) => approverInFile(id, filed, identities)),
+    ],
     ...(quotas !== null && {
       quotas: {
         ...{ pendingPerAgent: quotas.pending, deniedBeforeCoolDown: quotas.denials },

@@ -1,5 +1,5 @@
 import * as api from '@countersign/commands';
-import type { Actor, Result, Role } from '@countersign/commands';
+import type { Actor, Result } from '@countersign/commands';
 import { approvalIdOf, hiddenByName, hiddenValues, isSettled, maskAt, maskEdited } from '@countersign/contracts';
 import type { JsonObject, RespondBody, RespondInBulkBody } from '@countersign/contracts';
 import { callState, currentApproval, currentProposal } from '@countersign/domain';
@@ -9,39 +9,22 @@ import { grantBody, idOf, rememberBody, requestBody, runOfCommand } from './requ
 import { digestOf, wholeOf } from './shown.ts';
 import { leaseMs } from './subject.ts';
 import type { Agent, ApproveAll, Command, Policy, Respond } from './words.ts';
+import { isOfDesk } from './world.ts';
 import { cancelRunOf } from './write-side-background.ts';
-import { unsure } from './world.ts';
+import { admin, agents, changeDesk, endPerson, isGone, personOf, worker } from './write-side-people.ts';
 import { fireAll, policyOf } from './write-side-world.ts';
 import type { Done, World } from './write-side-world.ts';
 
 type Of<Type extends Command['type']> = Extract<Command, { type: Type }>;
 
-const actor = (principal: string, role: Role, agentIds: readonly string[] = []): Actor => ({
-  ...{ tenant: 'default', principal, roles: new Set([role]), groups: [] },
-  ...{ agentIds, via: 'api', assurance: 'medium' },
-});
-/** The second principal may take the name of any agent. */
-const agents: Readonly<Record<Agent, Actor>> = {
-  agent: actor('agent', 'agent'),
-  other: actor('other', 'agent', ['*']),
-};
-export const [worker, admin] = [actor('worker', 'resolver'), actor('admin', 'admin')];
-/** A person with their token as it is now. */
-export const personOf = ({ renewed }: Pick<World, 'renewed'>, principal: string): Actor => ({
-  ...actor(principal, 'approver'),
-  assurance: principal === unsure ? 'low' : 'medium',
-  credential: credentialOf(renewed, principal),
-});
-export const credentialOf = (renewed: World['renewed'], principal: string): string =>
-  `token:${principal}-${String(renewed.get(principal) ?? 0)}`;
 type Digests = Pick<RespondBody, 'proposalDigest' | 'shownDigest'>;
 
 const gone: Done = { result: api.refused('unauthenticated', 'removed') };
 
 /** Executes the commands of the model. */
 export function createDoing(world: World, first: Policy): (command: Command) => Promise<Done> {
-  const { ports, calls, grants, removed, firstDigests, stateOf, nextId, without } = world;
-  const person = (principal: string): Actor => personOf(world, principal);
+  const { ports, calls, grants, tokens, firstDigests, stateOf, nextId, without } = world;
+  const person = (principal: string): Actor => personOf(tokens, principal, without);
   const files = { policy: first, identities: new Map<string, string>() };
   const cached = new Map<string, Result<unknown>>();
   const approvalOf = async (call: number): Promise<string> => {
@@ -105,17 +88,27 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
           : await api.revokeGrant(ports, person(by), { grantId }, nextId()),
     };
   };
+  const withdrawn = async ({ call, by }: Of<'withdraw'>): Promise<Done> => {
+    const { vouchedBy, ...rest } = person(by);
+    const isVouched = vouchedBy !== undefined && without !== 'own-withdrawals';
+    const who = isVouched ? { ...rest, vouchedBy } : rest;
+    return { result: await api.withdraw(ports, who, await approvalOf(call), nextId()) };
+  };
   const waited = async (seconds: number, pass = world.clock.advance): Promise<Done> => {
     pass(seconds * 1_000);
     for (const call of calls) await fireAll(world, call);
     return { result: null };
+  };
+  const identified = ({ person: name, as }: Of<'identify'>): void => {
+    const isLeftOut = without === 'one-person' || (without === 'names-at-desk' && isOfDesk(name));
+    if (!isLeftOut) files.identities.set(name, as);
   };
   const changed = (): Promise<Done> => {
     world.policies.activate(policyOf(files.policy, files.identities));
     return waited(1);
   };
   return async (command) => {
-    if ('by' in command && removed.has(command.by)) return gone;
+    if ('by' in command && isGone(tokens, command.by)) return gone;
     switch (command.type) {
       case 'request': {
         for (const { call } of command.calls) calls.add(call);
@@ -134,7 +127,7 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
         return { result: await api.submitClientOutput(ports, agents[command.by], idOf(command.call), body, nextId()) };
       }
       case 'withdraw':
-        return { result: await api.withdraw(ports, person(command.by), await approvalOf(command.call), nextId()) };
+        return withdrawn(command);
       case 'cancel':
         return { result: await api.cancelToolCall(ports, agents[command.by], idOf(command.call), 'no', nextId()) };
       case 'cancel-run':
@@ -162,13 +155,18 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
         await world.restart();
         return { result: null };
       case 'remove':
-        removed.add(command.person);
+        tokens.removed.add(command.person);
         return { result: null };
       case 'renew':
-        world.renewed.set(command.person, (world.renewed.get(command.person) ?? 0) + 1);
+        tokens.renewed.set(command.person, (tokens.renewed.get(command.person) ?? 0) + 1);
         return { result: null };
+      case 'desk':
+        changeDesk(world, command);
+        return { result: null };
+      case 'end-person':
+        return { result: await endPerson(world, command) };
       case 'identify':
-        if (without !== 'one-person') files.identities.set(command.as, command.person);
+        identified(command);
         return changed();
       case 'policy':
         files.policy = command.policy;

@@ -12,10 +12,12 @@ import type { Recorded } from './recorded.ts';
 import { idOf } from './requests.ts';
 import type { Policy } from './words.ts';
 import { policyFile } from './world.ts';
+import type { Identities } from './world.ts';
+import type { Tokens } from './write-side-people.ts';
 
 const loaded = new Map<string, ReturnType<typeof loadPolicy>>();
 
-export function policyOf(policy: Policy, identities: ReadonlyMap<string, string>): ReturnType<typeof loadPolicy> {
+export function policyOf(policy: Policy, identities: Identities): ReturnType<typeof loadPolicy> {
   const file = policyFile(policy, identities);
   const known = loaded.get(file) ?? loadPolicy('policy.json', file, celEngine);
   loaded.set(file, known);
@@ -34,9 +36,7 @@ export interface World {
   readonly store: EventStore;
   readonly clock: VirtualClock;
   readonly policies: LivePolicies;
-  readonly removed: Set<string>;
-  /** How often the token of each person was replaced. */
-  readonly renewed: Map<string, number>;
+  readonly tokens: Tokens;
   readonly without: Defence | null;
   /** The calls that were requested, and the grants that were given, by their numbers. */
   readonly calls: Set<number>;

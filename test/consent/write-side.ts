@@ -19,10 +19,12 @@ import { digestOf, fromArguments, toShown, wholeOf } from './shown.ts';
 import type { Deciders, Subject } from './subject.ts';
 import type { Answer, Command, Policy, Shown } from './words.ts';
 import { createBackground } from './write-side-background.ts';
-import { createDoing, credentialOf, personOf, worker } from './write-side-commands.ts';
+import { createDoing } from './write-side-commands.ts';
+import { everybody, peopleOf, personOf, worker } from './write-side-people.ts';
+import type { Tokens } from './write-side-people.ts';
 import { policyOf } from './write-side-world.ts';
 import type { Done, Loaded, World } from './write-side-world.ts';
-import { people, startAt } from './world.ts';
+import { startAt } from './world.ts';
 
 /** The rules of the domain, the policy and the commands, over a store in memory and with a clock that stands still. */
 export function openWriteSide(first: Policy, without: Defence | null = null): Subject {
@@ -32,24 +34,14 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
   const log = createSilentLog();
   const store = createSealedStore(simulated, { keys, log });
   const policies = createLivePolicies(policyOf(first, new Map()));
-  const removed = new Set<string>();
-  const renewed: World['renewed'] = new Map();
+  const tokens: Tokens = { removed: new Set(), renewed: new Map(), desk: null };
   const recorded: Recorded = { calls: [], grants: [] };
   const written: CommandPorts = api.createWriteSide({
     ...{ store, policies, ids: createSystemIds(), log },
     tools: { find: () => undefined },
     grants: { index: grantIndexOf(recorded, without), conditions: () => Promise.resolve(createConditions(celEngine)) },
     history: historyOf(recorded, without),
-    people: {
-      approver: (_, principal) =>
-        removed.has(principal) || people[principal] === undefined
-          ? undefined
-          : { groups: people[principal], isAway: false },
-      approvers: () => Object.keys(people).filter((one) => !removed.has(one)),
-      holds: (_, principal, credential) =>
-        without === 'credentials-now' || credential === credentialOf(renewed, principal),
-      names: () => [],
-    },
+    people: peopleOf(tokens, without),
   });
   /** As a store that was opened again: what was recorded before it was asked when people could not respond all the time. */
   let missedUntil = -Infinity;
@@ -71,8 +63,7 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
       store,
       clock,
       policies,
-      removed,
-      renewed,
+      tokens,
       without,
       calls,
       grants: [],
@@ -125,15 +116,15 @@ async function grantsOf({ ports, grants }: World): Promise<readonly Grant[]> {
   return loaded.flatMap((one) => (one === undefined || one.state.status === 'unknown' ? [] : [one.state]));
 }
 
-function decidersOf({ ports, removed, renewed, calls }: World, recorded: Recorded): Deciders {
+function decidersOf({ ports, tokens, calls }: World, recorded: Recorded): Deciders {
   const all = new Map<number, string[]>();
   for (const call of calls) {
     const state = recorded.calls.find(({ request }) => request.callId === idOf(call));
     const approval = state && currentApproval(state);
     if (state === undefined || approval?.resolution.status !== 'pending') continue;
     const mayNow = (one: string): boolean =>
-      api.mayDecide(ports, personOf({ renewed }, one), state, approval.approvalId).now;
-    const found = Object.keys(people).filter((one) => !removed.has(one) && mayNow(one));
+      api.mayDecide(ports, personOf(tokens, one), state, approval.approvalId).now;
+    const found = everybody(tokens).filter(mayNow);
     if (found.length > 0) all.set(call, found);
   }
   return all;
