@@ -179,7 +179,7 @@ export const floors = [
     unit: 'libs/worker-sdk',
     floor: 3,
     // The schemas of tools are checked by the code that the server has.
-    ours: ['contracts', 'http-client', 'json-schema'],
+    ours: ['contracts', 'http-client', 'json-schema', 'text'],
     npm: ['zod', '@opentelemetry/api'],
     node: ['crypto'],
     // An optional peer dependency of the package.
@@ -274,7 +274,7 @@ export const floors = [
 /** Permitted in addition to the imports of the code under test. */
 export const forSpecs = {
   npm: [
-    ...['@jest/globals', 'fast-check', '@nestjs/testing', '@slack/bolt'],
+    ...['@jest/globals', 'commonmark', 'fast-check', '@nestjs/testing', '@slack/bolt'],
     ...['@modelcontextprotocol/client', '@modelcontextprotocol/server'],
   ],
   node: 'any',

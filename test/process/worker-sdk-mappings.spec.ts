@@ -371,7 +371,7 @@ test('a workflow whose allow-list and time are those of its workflow.toml asks a
   const asked = await eventually('the question', () => events[0]);
   expect(asked).toMatchObject({
     ...{ type: 'USER_INTERACTION_REQUESTED', operationType: 'TOOL_APPROVAL', threadId: 'thread', timeout: 60_000 },
-    prompt: '是否批准调用工具 "send_mail"?',
+    prompt: 'Run the tool `send_mail` with these parameters?  \nThe agent says: `"是否批准调用工具 \\"send_mail\\"?"`',
     metadata: {
       toolApproval: { toolName: 'send_mail', toolDescription: 'Tool send_mail', toolParameters: { q: 'x' } },
     },

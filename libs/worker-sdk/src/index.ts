@@ -49,7 +49,7 @@ export { createMayClaim, proveMayClaim } from './ledger/may-claim.js';
 export type { MayClaim } from './ledger/may-claim.js';
 export { modelNote, modelOutput, modelText } from './results/model-text.js';
 export { assertRequested, didNotRun, NotApprovedError } from './results/not-approved.js';
-export { askedCall, boundBy, offeredDecisions, questionText, toldLines } from './results/question.js';
+export { askedCall, boundBy, offeredDecisions, questionText, toldText } from './results/question.js';
 export type { AskedCall, Bound, Questioned } from './results/question.js';
 export { resultOf } from './results/results.js';
 export type { ToolResult, ToolResultStatus } from './results/results.js';

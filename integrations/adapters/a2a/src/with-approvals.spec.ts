@@ -182,7 +182,9 @@ describe('a task with calls that wait for people', () => {
       address,
     };
     expect(dataOf(task)).toMatchObject({ countersign: { approvals: [first, { toolCallId: 'c2' }] } });
-    expect(task.status?.message?.parts[0]?.content?.value).toContain(`Refund 50? ${address}`);
+    expect(task.status?.message?.parts[0]?.content?.value).toContain(
+      `Run \`refund\` with \`{"amount":50}\`?  \nThe agent says: \`"Refund 50?"\`  \n${address}`,
+    );
     expect(ran).toEqual([]);
   });
 
@@ -198,7 +200,7 @@ describe('a task with calls that wait for people', () => {
     expect(dataOf(task)).toMatchObject({ countersign: { approvals: [{ arguments: { amount: 50 } }, {}] } });
     expect(dataOf(after)).toMatchObject({ countersign: { approvals: [edited, { arguments: { amount: 50 } }] } });
     expect(after.status?.message?.parts[0]?.content?.value).toContain(
-      'Refund 50?\nEdited: "me" changed the arguments, and it would run with: {"amount":50000}',
+      'Run `refund` with `{"amount":50000}`?  \nEdited: `me` changed the arguments.  \nThe agent says: `"Refund 50?"`',
     );
   });
 

@@ -162,7 +162,7 @@ function waiting(
   const pending = open.filter(({ state }) => state === 'pending');
   const approvals = pending.map((approval) => openApproval(approval, inboxUrl));
   const questions = approvals.map((approval) =>
-    [questionText(approval), approval.address].filter((part) => part !== null).join(' '),
+    [questionText(approval), approval.address].filter((part) => part !== null).join('  \n'),
   );
   const message: Message = {
     messageId: `waits-for-${open.map(({ approvalId }) => approvalId).join('-')}`,
@@ -182,7 +182,7 @@ function waiting(
 
 function textFor(questions: readonly string[]): string {
   if (questions.length === 0) return 'People have decided. Send a message to continue.';
-  return ['This task waits for people:', ...questions].join('\n');
+  return ['This task waits for people:', ...questions].join('\n\n');
 }
 
 function part(mediaType: string, content: NonNullable<Part['content']>): Part {

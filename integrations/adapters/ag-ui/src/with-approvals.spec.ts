@@ -138,7 +138,7 @@ describe('an AG-UI run with a call that waits for people', () => {
     expect(interrupts[0]).toMatchObject({
       id: approvalId,
       reason: 'tool_call',
-      message: 'Refund 50?',
+      message: 'Run `refund` with `{"amount":50}`?  \nThe agent says: `"Refund 50?"`',
       toolCallId: 'c1',
       metadata: {
         countersign: {
@@ -161,7 +161,7 @@ describe('an AG-UI run with a call that waits for people', () => {
     const [edited] = (await runOn(client, answers(interrupts))).interrupts;
     expect(edited).toMatchObject({
       message:
-        'Refund 50?\nEdited: "me" changed the arguments, and it would run with: {"amount":50000,"token":"[masked]"}',
+        'Run `refund` with `{"amount":50000,"token":"[masked]"}`?  \nEdited: `me` changed the arguments.  \nThe agent says: `"Refund 50?"`',
       metadata: {
         countersign: {
           ...{ proposalDigest: approval?.proposal.digest, shownDigest: approval?.shownDigest, labels: {} },

@@ -68,7 +68,9 @@ describe('a tool behind Countersign', () => {
     };
     expect(interrupts.map(({ value }) => value)).toMatchObject([
       {
-        actionRequests: [{ name: 'refund', args: { amount: 50 }, description: 'Refunds an amount' }],
+        actionRequests: [
+          { name: 'refund', args: { amount: 50 }, description: 'The agent says: `"Refunds an amount"`' },
+        ],
         reviewConfigs: [{ actionName: 'refund' }],
         countersign: { toolCallId: 'c1' },
       },

@@ -37,10 +37,11 @@ it('an interrupt shows the answer that is proposed in place of the run, and the 
   expect(reviewConfigs[0].allowedDecisions).toEqual([]);
   expect(actionRequests[0].description).toBe(
     [
-      'Refund 50',
-      'It would not run: "bob" answers in its place: {"refunded":50}',
-      'Instruction of "bob" to the agent: "then call the customer"',
-    ].join('\n'),
+      'Labels: `cwd: /srv`',
+      'It would not run: `bob` answers in its place: `{"refunded":50}`',
+      'Instruction of `bob` to the agent: `"then call the customer"`',
+      'The agent says: `"Refund 50"`',
+    ].join('  \n'),
   );
   expect(countersign).toMatchObject({
     proposalDigest: 'two',
@@ -57,13 +58,15 @@ it('an interrupt says that its arguments are an edit, and in which folder the ca
     proposal: { number: 2, kind: 'run', output: null, proposedBy: 'bob', digest: 'two' },
   } as unknown as ApprovalView;
   const { actionRequests, countersign } = interruptOf(approval);
-  const edited = 'Edited: "bob" changed the arguments, and it would run with: {"amount":7,"token":"[masked]"}';
-  expect(actionRequests[0]).toMatchObject({ args: { amount: 7 }, description: `Refund 50\n${edited}` });
+  const description = (words: string) => `Labels: \`cwd: /srv\`  \n${words}  \nThe agent says: \`"Refund 50"\``;
+  expect(actionRequests[0]).toMatchObject({
+    args: { amount: 7 },
+    description: description('Edited: `bob` changed the arguments.'),
+  });
   expect(countersign).toMatchObject({ proposalDigest: 'two', labels: { cwd: '/srv' }, hiddenCount: 1 });
   // The edit was withdrawn, and the request of the agent is asked about again.
   const again = interruptOf({ ...approval, proposal: { ...approval.proposal, number: 3, proposedBy: 'agent' } });
-  const words = 'An edit or an answer before was not approved, and it would run with: {"amount":7,"token":"[masked]"}';
-  expect(again.actionRequests[0].description).toBe(`Refund 50\n${words}`);
+  expect(again.actionRequests[0].description).toBe(description('An edit or an answer before was not approved.'));
 });
 
 describe('decisions of the human-in-the-loop middleware', () => {

@@ -1,7 +1,7 @@
 import {
   askedCall,
   offeredDecisions,
-  toldLines,
+  toldText,
   type ApprovalView,
   type AskedCall,
   type JsonObject,
@@ -56,7 +56,7 @@ export function interruptOf(approval: ApprovalView): CountersignInterrupt {
   const { toolName: name, arguments: args, approvalId, callId, toolCallId } = approval;
   const asked = askedCall(approval);
   // All that a response is bound to is shown: an edit, an answer in place of the run, and the instructions.
-  const description = [approval.description ?? [], toldLines(asked)].flat().join('\n');
+  const description = toldText({ ...asked, description: approval.description });
   // Those of the request above.
   const { arguments: _args, toolName: _name, ...bound } = asked;
   const words = { approve: 'approve', edit: 'edit', deny: 'reject', answer: 'respond' } as const;

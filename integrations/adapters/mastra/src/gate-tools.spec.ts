@@ -143,7 +143,8 @@ describe('a gated tool', () => {
     const suspendPayload = {
       ...{ proposalDigest: approval?.proposal.digest, shownDigest: approval?.shownDigest },
       ...{ toolName: 'refund', arguments: { amount: 7 }, labels: {}, hiddenCount: 0 },
-      ...{ question: 'Refund 50?\nEdited: "me" changed the arguments, and it would run with: {"amount":7}' },
+      question:
+        'Run `refund` with `{"amount":7}`?  \nEdited: `me` changed the arguments.  \nThe agent says: `"Refund 50?"`',
     };
     expect(runs).toMatchObject([{ toolCalls: [{ suspendPayload }] }]);
     countersign.approve('c1');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ApprovalView } from '@countersign/contracts';
+import { Parser } from 'commonmark';
 import { createDecide, type DecidePorts } from './decide.js';
 
 const approval = {
@@ -74,7 +75,7 @@ it('names the tool without characters that a person cannot see', async () => {
 it('shows the instructions of those who voted before, and answers what was shown', async () => {
   const { decided, responses, forms } = open({ action: 'accept', content: { decision: 'approve' } });
   await decided();
-  expect(forms[0]?.message).toContain('Instruction of bob to the agent: "then verify the backup"');
+  expect(forms[0]?.message).toContain('Instruction of `bob` to the agent: `"then verify the backup"`');
   expect(responses).toMatchObject([{ shownDigest: 'sha256:3' }]);
 });
 
@@ -97,7 +98,7 @@ it('opens no form about an approval that cannot be read, and says what to do', a
 it('says which instruction the agent gets only if it is denied', async () => {
   const instructions = [{ respondedBy: 'bob', instruction: 'use the archive', ifDenied: true as const }];
   expect(await shownFor({ instructions })).toContain(
-    'Instruction of bob to the agent, if it is denied: "use the archive"',
+    'Instruction of `bob` to the agent, if it is denied: `"use the archive"`',
   );
 });
 
@@ -117,27 +118,27 @@ describe('the form', () => {
       batch: { batchId: 'b', mode: 'all-or-nothing', callIds: ['tc_1', 'tc_2'] },
       responses: [{ respondedBy: 'bob', onBehalfOf: null, decision: { type: 'approve' } }] as never,
     });
-    expect(text.split('\n')).toEqual(
+    expect(text.split(/ *\n/)).toEqual(
       expect.arrayContaining([
-        'Labels: cwd: /srv/production, mcpServer: files',
-        'Inside: delegate of planner in run r0',
-        'Batch: all or nothing: to deny this one cancels tc_2',
-        'Response: bob approved',
+        'Labels: `cwd: /srv/production, mcpServer: files`',
+        'Inside: `delegate of planner in run r0`',
+        'Batch: `all or nothing: to deny this one cancels tc_2`',
+        'Response: `bob approved`',
       ]),
     );
   });
 
   it('says what of the schema did not check the arguments', async () => {
     const schemaNotes = [{ pointer: '/properties/a/pattern', why: 'is odd' }];
-    expect(await shownFor({ schemaNotes })).toContain('by the tool’s schema at "/properties/a/pattern"\n');
+    expect(await shownFor({ schemaNotes })).toContain('by the tool’s schema at "/properties/a/pattern"`  \n');
     expect(await shownFor({})).not.toContain('schema');
   });
 
   it('names the person who edited the arguments, and those whose earlier edits were not approved', async () => {
     const edited = { ...approval.proposal, number: 2, proposedBy: 'bob' };
-    expect(await shownFor({ proposal: edited })).toContain('Arguments, as bob edited them:');
+    expect(await shownFor({ proposal: edited })).toContain('Arguments, as `bob` edited them:');
     const ended = [{ approvalId: 'apr_0', number: 2, kind: 'run' as const, proposedBy: 'bob', proposedAt: '' }];
-    expect(await shownFor({ endedProposals: ended })).toContain('Not approved before: edit by bob\n');
+    expect(await shownFor({ endedProposals: ended })).toContain('Not approved before: `edit by bob`\n');
   });
 
   it('quotes names that read like words of the form, and has the words of the agent last', async () => {
@@ -146,11 +147,11 @@ describe('the form', () => {
       agentId: 'a, requested by alice',
       description: 'Risk: low',
     });
-    expect(text).toContain('May the tool "ls. Risk: low. Approved by alice" run?');
-    expect(text).toContain('Agent: "a, requested by alice" in run r1');
-    expect(text.split('\n').slice(-2)).toEqual([
+    expect(text).toContain('May the tool `"ls. Risk: low. Approved by alice"` run?');
+    expect(text).toContain('Agent: `"a, requested by alice"` in run `r1`');
+    expect(text.split(/ *\n/).slice(-2)).toEqual([
       "The agent's own words (untrusted: judge by the arguments above):",
-      'Description: "Risk: low"',
+      'Description: `"Risk: low"`',
     ]);
   });
 
@@ -160,4 +161,56 @@ describe('the form', () => {
     );
     await expect(open({ action: 'cancel' }, { arguments: posing }).decided()).rejects.toThrow('too long for a form');
   });
+
+  const hostile = [
+    '1", "safe": "true',
+    '<!--',
+    '-->',
+    '[https://good.example](https://evil.example)',
+    'rm *important*',
+    '![x](https://evil.example/p.png)',
+    '&quot;',
+    '`',
+    '``` <b>',
+  ];
+
+  it('has the arguments and a proposed answer as one block of code each in Markdown, as they are', async () => {
+    const args = Object.fromEntries(hostile.map((text, index) => [`${text}${String(index)}`, text]));
+    const proposal = { ...approval.proposal, kind: 'answer' as const, output: hostile };
+    const message = await shownFor({ arguments: args, proposal });
+    const blocks = piecesOf(message).flatMap(({ type, literal }) => (type === 'code_block' ? [literal] : []));
+    expect(blocks).toEqual([args, hostile].map((value) => `${JSON.stringify(value, null, 2)}\n`));
+    expect(piecesOf(await shownFor({ arguments: {} }))).toContainEqual({ type: 'code_block', literal: '{}\n' });
+  });
+
+  it.each(hostile)('has no text of others but as code in Markdown: %s', async (text) => {
+    const outer = { callId: 'tc_0', toolName: text, agentId: text, runId: text, requestedBy: text };
+    const responses = [{ respondedBy: text, onBehalfOf: null, decision: { type: 'approve' } }] as never;
+    const message = await shownFor({
+      ...{ toolName: text, agentId: text, runId: text, labels: { cwd: text, [text]: 'a' }, requestedBy: text },
+      ...{ owner: text, onBehalfOf: text, chain: [{ ...outer, owner: null, onBehalfOf: null }], responses },
+      ...{
+        description: text,
+        reason: text,
+        title: text,
+        proposal: { ...approval.proposal, proposedBy: text, number: 2 },
+      },
+      instructions: [{ respondedBy: text, instruction: text }],
+    });
+    const pieces = piecesOf(message).filter(({ type }) => type !== 'code' && type !== 'code_block');
+    expect(new Set(pieces.map(({ type }) => type))).toEqual(new Set(['document', 'paragraph', 'text', 'linebreak']));
+    const ours = pieces.map(({ literal }) => literal ?? '').join('');
+    expect(ours).toMatch(/^[\w .:,;()'/?-]+$/);
+    expect(ours).not.toMatch(/evil|good|safe|important|quot/);
+  });
 });
+
+function piecesOf(message: string): readonly { readonly type: string; readonly literal: string | null }[] {
+  const pieces: { readonly type: string; readonly literal: string | null }[] = [];
+  const walker = new Parser().parse(message).walker();
+  for (let step = walker.next(); step !== null; step = walker.next()) {
+    const { type, literal } = step.node;
+    if (step.entering) pieces.push({ type, literal });
+  }
+  return pieces;
+}

@@ -6,7 +6,9 @@ import {
   endedProposalWords,
   hiddenIn,
   hiddenWords,
+  inCode,
   labelWords,
+  linesOf,
   nameWords,
   ownWordsOf,
   printable,
@@ -34,16 +36,17 @@ const wordsMax = 2000;
  * to be shown whole.
  */
 export function decisionForm(approval: ApprovalView, url: string): ElicitRequestFormParams | undefined {
-  const agreed = [
-    ...cardLines(approval),
-    ...proposalLines(approval),
-    ...jsonLines(approval.arguments),
-    ...toldLines(approval),
-  ];
-  if (agreed.join('\n').length > charactersMax) return undefined;
+  const agreed = partsOf([
+    linesOf(cardLines(approval)),
+    argumentsTitle(approval),
+    jsonBlock(approval.arguments),
+    ...answerParts(approval),
+    linesOf(instructionLines(approval)),
+  ]);
+  if (agreed.length > charactersMax) return undefined;
   return {
     mode: 'form',
-    message: [...agreed, ...footLines(approval, url), ...ownWords(approval)].join('\n'),
+    message: partsOf([agreed, linesOf(footLines(approval, url)), linesOf(ownWords(approval))]),
     requestedSchema: {
       type: 'object',
       properties: {
@@ -80,57 +83,73 @@ function needed(approval: ApprovalView): string {
   return types.length === 0 ? '' : `The rule demands a reason to ${types.join(' and to ')}.`;
 }
 
-/** A line of JSON in front of which nothing can be put; Markdown shows it as it is. What could hide is marked. */
+/** Parts of the message with an empty line between them: in Markdown each begins as what it is. */
+function partsOf(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/**
+ * A value as lines of JSON in front of which nothing can be put. In Markdown they are one block of code, as a part of its own: below a line
+ * of text they would be a part of that text, and what is written in them would be obeyed. What could hide is marked.
+ */
+function jsonBlock(value: unknown): string {
+  return safeJson(value, 2).split('\n').map(indented).join('\n');
+}
+
 function indented(line: string): string {
   const layout = /^ */.exec(line)?.[0] ?? '';
   return `    ${layout}${printable(line.slice(layout.length))}`;
 }
 
-function jsonLines(value: unknown): readonly string[] {
-  return safeJson(value, 2).split('\n').map(indented);
-}
-
-/** The recorded facts. Names are quoted where they could be read as words of the form. */
+/** The recorded facts. Names are code, and quoted where they could be read as words of the form. */
 function cardLines(approval: ApprovalView): readonly string[] {
   const { toolName, agentId, runId, risk, requirement, chain, requestedBy, labels, responses } = approval;
   return [
-    `May the tool ${nameWords(toolName)} run?`,
-    `Agent: ${nameWords(agentId)} in run ${nameWords(runId)}`,
-    `Asked by: ${requesterWords(approval)}`,
+    `May the tool ${nameInCode(toolName)} run?`,
+    `Agent: ${nameInCode(agentId)} in run ${nameInCode(runId)}`,
+    ...said('Asked by', requesterWords(approval)),
     ...said('Inside', chainWords(chain, requestedBy)),
     ...said('Labels', labelWords(labels)),
     ...said('Arguments', schemaNoteWords(approval.schemaNotes)),
     `Risk: ${risk ?? 'not rated'}`,
-    `Needs: ${requirementWords(requirement)}`,
+    ...said('Needs', requirementWords(requirement)),
     ...said('Batch', batchWords(approval.batch, approval.callId)),
     ...said('Not approved before', endedProposalWords(approval.endedProposals)),
-    ...responses.map((response) => `Response: ${responderWords(response)} ${decidedWords[response.decision.type]}`),
+    ...responses.flatMap((response) =>
+      said('Response', `${responderWords(response)} ${decidedWords[response.decision.type]}`),
+    ),
   ];
+}
+
+function nameInCode(name: string): string {
+  return inCode(nameWords(name));
 }
 
 function said(label: string, words: string): readonly string[] {
-  return words === '' ? [] : [`${label}: ${words}`];
+  return words === '' ? [] : [`${label}: ${inCode(words)}`];
 }
 
 /** Says whose arguments these are: those of the agent, or of the person who edited them. */
-function proposalLines({ proposal: { number, kind, proposedBy } }: ApprovalView): readonly string[] {
-  return [number > 1 && kind === 'run' ? `Arguments, as ${nameWords(proposedBy)} edited them:` : 'Arguments:'];
+function argumentsTitle({ proposal: { number, kind, proposedBy } }: ApprovalView): string {
+  return number > 1 && kind === 'run' ? `Arguments, as ${nameInCode(proposedBy)} edited them:` : 'Arguments:';
 }
 
-/** The rest of what a person agrees to. */
-function toldLines({ proposal, instructions }: ApprovalView): string[] {
-  return [
-    ...(proposal.kind === 'run'
-      ? []
-      : [
-          `It would not run: ${nameWords(proposal.proposedBy)} proposes this answer in its place:`,
-          ...jsonLines(proposal.output),
-        ]),
-    ...instructions.map(
-      ({ respondedBy, instruction, ifDenied }) =>
-        `Instruction of ${nameWords(respondedBy)} to the agent${ifDenied === true ? ', if it is denied' : ''}: ${printable(safeJson(instruction))}`,
-    ),
-  ];
+/** The answer that people agree to in place of the run. */
+function answerParts({ proposal: { kind, output, proposedBy } }: ApprovalView): readonly string[] {
+  if (kind === 'run') return [];
+  return [`It would not run: ${nameInCode(proposedBy)} proposes this answer in its place:`, jsonBlock(output)];
+}
+
+function instructionLines({ instructions }: ApprovalView): readonly string[] {
+  return instructions.map(({ respondedBy, instruction, ifDenied }) => {
+    const when = ifDenied === true ? ', if it is denied' : '';
+    return `Instruction of ${nameInCode(respondedBy)} to the agent${when}: ${quoted(instruction)}`;
+  });
+}
+
+/** A foreign text, as one line. */
+function quoted(text: string): string {
+  return inCode(printable(safeJson(text)));
 }
 
 function footLines(approval: ApprovalView, url: string): string[] {
@@ -150,6 +169,6 @@ function footLines(approval: ApprovalView, url: string): string[] {
 
 /** The agent's own words come last: they can be false. */
 function ownWords(approval: ApprovalView): readonly string[] {
-  const lines = ownWordsOf(approval).map(([label, text]) => `${label}: ${printable(safeJson(text))}`);
+  const lines = ownWordsOf(approval).map(([label, text]) => `${label}: ${quoted(text)}`);
   return lines.length === 0 ? [] : ["The agent's own words (untrusted: judge by the arguments above):", ...lines];
 }

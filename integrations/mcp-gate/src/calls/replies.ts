@@ -1,4 +1,5 @@
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
+import { nameWords } from '@countersign/text';
 import {
   approvalUrl,
   CountersignError,
@@ -29,7 +30,7 @@ export function pendingReply(approval: ApprovalView, inboxUrl: string, opensUrls
   const { approvalId, callId, toolName } = approval;
   const url = approvalUrl(inboxUrl, approvalId);
   if (opensUrls) {
-    const message = `A person must decide about ${toolName} (approval ${approvalId}). Then call it again with the same arguments.`;
+    const message = `A person must decide about ${nameWords(toolName)} (approval ${approvalId}). Then call it again with the same arguments.`;
     const elicitations = [{ mode: 'url', elicitationId: approvalId, url, message }];
     return { error: { code: ErrorCode.UrlElicitationRequired, message, data: { elicitations } } };
   }

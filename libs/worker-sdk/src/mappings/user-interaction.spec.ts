@@ -50,9 +50,9 @@ describe('an interaction with the user of a workflow', () => {
         operationType: 'TOOL_APPROVAL',
       },
       prompt: [
-        'Run the tool "delete_line" with these parameters?',
-        'Instruction of "bob" to the agent: "then call"',
-      ].join('\n'),
+        'Run the tool `delete_line` with these parameters?',
+        'Instruction of `bob` to the agent: `"then call"`',
+      ].join('  \n'),
       timeout: 60_000,
       metadata: {
         toolApproval: {
@@ -74,7 +74,7 @@ describe('an interaction with the user of a workflow', () => {
     );
     expect(plain.prompt).toBe(asked.prompt);
     const own = interactionRequested({ ...approval, description: 'Delete line 3?' }, { ...place, nodeId: 'n' });
-    expect(own.prompt).toMatch(/^Delete line 3\?\n/);
+    expect(own.prompt).toBe(`${asked.prompt}  \nThe agent says: \`"Delete line 3?"\``);
     const never = interactionRequested({ ...approval, expiresAt: null }, place);
     expect(never.timeout).toBeNull();
   });
@@ -82,11 +82,11 @@ describe('an interaction with the user of a workflow', () => {
   it('says who edited the parameters, and does not say it of the request that is asked about again', () => {
     const proposal = { ...approval.proposal, number: 3, proposedBy: 'bob' };
     const promptOf = (change: object) => interactionRequested({ ...approval, proposal, ...change }, place).prompt;
-    expect(promptOf({})).toMatch(/Edited: "bob" changed the arguments, and it would run with: .*hosts/);
+    expect(promptOf({})).toMatch(/\nEdited: `bob` changed the arguments\./);
     const again = { ...proposal, number: 4, proposedBy: 'agent' };
     const prompt = promptOf({ proposal: again });
-    expect(prompt).toMatch(/before was not approved, and it would run with: .*hosts/);
-    expect(prompt).not.toContain('"agent"');
+    expect(prompt).toMatch(/\nAn edit or an answer before was not approved\./);
+    expect(prompt).not.toContain('`agent`');
   });
 
   it.each([

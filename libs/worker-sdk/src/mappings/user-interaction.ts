@@ -1,4 +1,5 @@
 import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
+import { inCode, nameWords } from '@countersign/text';
 import { questionText } from '../results/question.js';
 import { isJsonObject, isSameJson } from '../tools/schema.js';
 import { checkedAnswer, isRecorded, mappedResponse } from './answer.js';
@@ -90,13 +91,16 @@ export function interactionRequested(
   const { approvalId, toolName, toolDescription, arguments: toolParameters, requestedAt, expiresAt } = approval;
   const timestamp = Date.parse(requestedAt);
   const shown = shownTo(person, approval);
-  // Without a question of the agent the ledger has the description of the tool in its place.
+  // Without words of the agent the ledger has the description of the tool in their place, and the event has that already.
   const description = approval.description === toolDescription ? null : approval.description;
   return {
     ...{ type: 'USER_INTERACTION_REQUESTED', timestamp, workflowId, threadId: approval.runId, nodeId },
     interactionId: interactionIdOf(approvalId, shown),
     operationType: 'TOOL_APPROVAL',
-    prompt: questionText({ ...approval, description }, `Run the tool "${toolName}" with these parameters?`),
+    prompt: questionText(
+      { ...approval, description },
+      `Run the tool ${inCode(nameWords(toolName))} with these parameters?`,
+    ),
     timeout: expiresAt === null ? null : Date.parse(expiresAt) - timestamp,
     metadata: {
       toolApproval: { toolName, toolDescription: toolDescription ?? '', toolParameters, approved: false },

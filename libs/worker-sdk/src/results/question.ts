@@ -1,5 +1,6 @@
 import { hiddenValues, maskByName, sensitivePointers } from '@countersign/contracts';
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import { inCode, labelWords, linesOf, nameWords, printable, safeJson } from '@countersign/text';
 
 /** What a response of another user interface is bound to, and what that interface shows with the call. */
 export interface Bound {
@@ -54,15 +55,30 @@ interface Digested {
 }
 
 /** The members of an approval that its question is made of. */
-export type Questioned = Pick<ApprovalView, 'arguments' | 'description' | 'instructions' | 'requestedBy' | 'toolName'> &
+export type Questioned = Pick<
+  ApprovalView,
+  'arguments' | 'description' | 'instructions' | 'labels' | 'requestedBy' | 'toolName'
+> &
   Pick<Bound, 'proposal'>;
 
 /**
- * The question in words: the agent's own or a plain one, then the edited arguments or the answer that is proposed in place of the run,
- * and the instructions.
+ * The question in words, as plain text that Markdown does not change: the call, and what {@link toldText} says of it. `plain` stands in
+ * place of the first line where the interface shows the arguments itself.
  */
-export function questionText(asked: Questioned, plain = `Run ${asked.toolName}?`): string {
-  return [asked.description ?? plain, ...toldLines(asked)].join('\n');
+export function questionText(asked: Questioned, plain = callWords(asked)): string {
+  return linesOf([plain, ...toldLines(asked)]);
+}
+
+function callWords({ toolName, arguments: args }: Questioned): string {
+  return `Run ${name(toolName)} with ${json(args)}?`;
+}
+
+/** The members of an approval that {@link toldText} is made of. */
+type Told = Omit<Questioned, 'arguments' | 'toolName'>;
+
+/** The lines of {@link questionText} below the call, for an interface that shows the call itself; empty where there is nothing to say. */
+export function toldText(asked: Told): string {
+  return linesOf(toldLines(asked));
 }
 
 /** The decisions that another user interface can send: none where only signed ones count, which people give in the inbox. */
@@ -73,28 +89,38 @@ export function offeredDecisions({
   return requireSignature === true || minAssurance === 'high' ? [] : allowedDecisions;
 }
 
-/** What people decide about besides the request: an edit, an answer in place of the run, and the instructions to the agent. */
-export function toldLines(
-  asked: Pick<Questioned, 'arguments' | 'instructions' | 'proposal' | 'requestedBy'>,
-): readonly string[] {
-  const { instructions } = asked;
+/**
+ * What people decide about besides the request: an edit, an answer in place of the run, and the instructions. The agent's own words come
+ * last. The attack: they have a line that reads like one of ours.
+ */
+function toldLines(asked: Told): readonly string[] {
+  const { description, instructions, labels } = asked;
+  const place = labelWords(labels);
   return [
+    ...(place === '' ? [] : [`Labels: ${inCode(place)}`]),
     ...changedLines(asked),
     ...instructions.map(({ respondedBy, instruction, ifDenied }) => {
       const when = ifDenied === true ? ', if it is denied' : '';
-      return `Instruction of ${JSON.stringify(respondedBy)} to the agent${when}: ${JSON.stringify(instruction)}`;
+      return `Instruction of ${name(respondedBy)} to the agent${when}: ${json(instruction)}`;
     }),
+    ...(description === null ? [] : [`The agent says: ${json(description)}`]),
   ];
 }
 
 /** Attack: an edit to other arguments stands behind the question that the agent wrote about its own. */
-function changedLines({ arguments: args, proposal, requestedBy }: Parameters<typeof toldLines>[0]): readonly string[] {
-  const { kind, number, output, proposedBy } = proposal;
-  const person = JSON.stringify(proposedBy);
-  if (kind === 'answer') return [`It would not run: ${person} answers in its place: ${JSON.stringify(output)}`];
+function changedLines({ proposal: { kind, number, output, proposedBy }, requestedBy }: Told): readonly string[] {
+  if (kind === 'answer') return [`It would not run: ${name(proposedBy)} answers in its place: ${json(output)}`];
   if (number === 1) return [];
   // An edit has ended, such as with its withdrawal, and the request of the agent is asked about again.
-  const isRequest = proposedBy === requestedBy;
-  const what = isRequest ? 'An edit or an answer before was not approved' : `Edited: ${person} changed the arguments`;
-  return [`${what}, and it would run with: ${JSON.stringify(args)}`];
+  if (proposedBy === requestedBy) return ['An edit or an answer before was not approved.'];
+  return [`Edited: ${name(proposedBy)} changed the arguments.`];
+}
+
+function name(foreign: string): string {
+  return inCode(nameWords(foreign));
+}
+
+/** A foreign value as one line in which every character is seen, and that Markdown does not change. */
+function json(value: unknown): string {
+  return inCode(printable(safeJson(value)));
 }

@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
+import { nameWords } from '@countersign/text';
 
 /** The address of an approval in the inbox. A slash at the end of `inboxUrl` makes no difference. */
 export function approvalUrl(inboxUrl: string, approvalId: string): string {
@@ -8,7 +9,7 @@ export function approvalUrl(inboxUrl: string, approvalId: string): string {
 /** Tells a model that a call waits for people, and how it gets the result. */
 export function pendingText({ approvalId, toolName }: ApprovalView, inboxUrl: string): string {
   const url = approvalUrl(inboxUrl, approvalId);
-  return `pending: approval ${approvalId} of ${toolName} waits for a person, and the tool did not run. Call it again with the same arguments to get the result. People decide at ${url}`;
+  return `pending: approval ${approvalId} of ${nameWords(toolName)} waits for a person, and the tool did not run. Call it again with the same arguments to get the result. People decide at ${url}`;
 }
 
 /** A cause and its remedy, as two sentences. */
