@@ -2,18 +2,9 @@ import { endVotes, refused } from '@countersign/commands';
 import type { Actor, CommandPorts, Result, Role } from '@countersign/commands';
 import { currentApproval } from '@countersign/domain';
 import type { Defence } from './defences.ts';
-import type { Agent, Command, Group } from './words.ts';
-import type { World } from './write-side-world.ts';
+import type { Agent, Command } from './words.ts';
+import type { Tokens, World } from './write-side-world.ts';
 import { deskPeople, isOfDesk, people, toldOf, unsure } from './world.ts';
-
-/** Whose tokens are in force. */
-export interface Tokens {
-  readonly removed: Set<string>;
-  /** How often the token of each person, and that of the front end, was replaced. */
-  readonly renewed: Map<string, number>;
-  /** The groups for whose people the front end may speak; null: it has no token. */
-  desk: readonly Group[] | null;
-}
 
 const actor = (principal: string, role: Role, agentIds: readonly string[] = []): Actor => ({
   ...{ tenant: 'default', principal, roles: new Set([role]), groups: [] },

@@ -10,10 +10,9 @@ import type { VirtualClock } from '@countersign/runtime/testing';
 import type { Defence } from './defences.ts';
 import type { Recorded } from './recorded.ts';
 import { idOf } from './requests.ts';
-import type { Policy } from './words.ts';
+import type { Group, Policy } from './words.ts';
 import { policyFile } from './world.ts';
 import type { Identities } from './world.ts';
-import type { Tokens } from './write-side-people.ts';
 
 const loaded = new Map<string, ReturnType<typeof loadPolicy>>();
 
@@ -28,6 +27,15 @@ export function policyOf(policy: Policy, identities: Identities): ReturnType<typ
 export interface Loaded {
   readonly state: ToolCall;
   readonly position: number;
+}
+
+/** Whose tokens are in force. */
+export interface Tokens {
+  readonly removed: Set<string>;
+  /** How often the token of each person, and that of the front end, was replaced. */
+  readonly renewed: Map<string, number>;
+  /** The groups for whose people the front end may speak; null: it has no token. */
+  desk: readonly Group[] | null;
 }
 
 /** What stands behind the commands of one world. */

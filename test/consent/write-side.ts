@@ -21,9 +21,8 @@ import type { Answer, Command, Policy, Shown } from './words.ts';
 import { createBackground } from './write-side-background.ts';
 import { createDoing } from './write-side-commands.ts';
 import { everybody, peopleOf, personOf, worker } from './write-side-people.ts';
-import type { Tokens } from './write-side-people.ts';
 import { policyOf } from './write-side-world.ts';
-import type { Done, Loaded, World } from './write-side-world.ts';
+import type { Done, Loaded, Tokens, World } from './write-side-world.ts';
 import { startAt } from './world.ts';
 
 /** The rules of the domain, the policy and the commands, over a store in memory and with a clock that stands still. */
