@@ -221,21 +221,28 @@ describe('Slack', () => {
     const { approvalId = '', shownDigest = '' } = notice.approval ?? {};
     const given: ChannelAnswer[] = [];
     const clock = createVirtualClock();
-    const interactions = createSlackInteractions(config(), {
-      ...{ people: () => [alice], clock, log: createCollectingLog(), publicUrl: null },
-      responses: {
-        find: async () => notice,
-        copies: async () => ['C0456:1.1', 'C0999:1.1'],
-        answer: async (answer) => {
-          given.push(answer);
-          return { status: 'recorded' };
+    const interactions = createSlackInteractions(
+      config(),
+      {
+        ...{ people: () => [alice], clock, log: createCollectingLog(), publicUrl: null },
+        responses: {
+          find: async () => notice,
+          copies: async () => ['C0456:1.1', 'C0999:1.1'],
+          answer: async (answer) => {
+            given.push(answer);
+            return { status: 'recorded' };
+          },
         },
       },
-    });
+      200,
+    );
     const value = createSlackTokens(config()).seal({ action: 'a', approvalId, shownDigest });
     const container = { type: 'message', channel_id: channelId, message_ts: ts };
-    const { done } = await interactions.take(JSON.stringify(slackPress('approve', value, { container })));
-    await untilDone(clock, done);
+    const taken = interactions.take(JSON.stringify(slackPress('approve', value, { container })));
+    await untilDone(
+      clock,
+      taken.then(({ done }) => done),
+    );
     expect(given).toHaveLength(counted);
     expect(JSON.stringify(server.calls()).includes('Nothing was decided')).toBe(counted === 0);
   });

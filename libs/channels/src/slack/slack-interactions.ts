@@ -33,15 +33,25 @@ export interface SlackPorts extends LinkPorts {
 /** Handles presses and modals of both modes. */
 export interface SlackInteractions {
   /**
-   * Handles a payload that is verified to be Slack's. A press is acknowledged at once and decided afterwards; a modal
-   * is acknowledged with its result, within 3 s; never rejects.
+   * Handles a payload that is verified to be Slack's, within 3 s; never rejects. A press is acknowledged once it is recorded, a modal with
+   * its result. Status 503: it could not be recorded, and MUST NOT be acknowledged.
    */
   readonly take: (payloadText: string) => Promise<SurfaceResponse>;
 }
 
-/** Handles the presses and modals of one Slack app. Only people of the channels file can decide. */
-export function createSlackInteractions(config: ChannelConfigOf<'slack'>, ports: SlackPorts): SlackInteractions {
-  const interactions = new Interactions(config, ports);
+/** Says something to the person who pressed. */
+type Say = (words: string) => Promise<void>;
+
+/**
+ * Handles the presses and modals of one Slack app. Only people of the channels file can decide.
+ * @param lateStatus of a press that takes longer than Slack waits. 200: it is acknowledged, and the person is told what becomes of it.
+ */
+export function createSlackInteractions(
+  config: ChannelConfigOf<'slack'>,
+  ports: SlackPorts,
+  lateStatus: 200 | 503,
+): SlackInteractions {
+  const interactions = new Interactions(config, ports, lateStatus);
   return { take: (payloadText) => interactions.take(payloadText) };
 }
 
@@ -53,8 +63,10 @@ class Interactions {
   readonly #ports: SlackPorts;
   readonly #client: WebClient;
   readonly #tokens: AnswerTokens;
+  readonly #lateStatus: 200 | 503;
 
-  constructor(config: ChannelConfigOf<'slack'>, ports: SlackPorts) {
+  constructor(config: ChannelConfigOf<'slack'>, ports: SlackPorts, lateStatus: 200 | 503) {
+    this.#lateStatus = lateStatus;
     this.#config = config;
     this.#ports = ports;
     this.#client = createSlackClient(config);
@@ -67,17 +79,28 @@ class Interactions {
     // Slack repeats payloads that it believes were not acknowledged: the same text is the same press.
     const commandId = `slack:${this.#config.id}:${hash('sha256', payloadText, 'hex')}`;
     if (payload.type === 'view_submission') return this.#answerInTime(payload, commandId);
-    return { status: 200, done: this.#pressedOrTold(payload, commandId) };
+    return this.#pressInTime(payload, commandId);
   }
 
-  async #pressedOrTold(payload: BlockActions, commandId: string): Promise<void> {
-    try {
-      if (await this.#isOnOwnCopy(payload)) await this.#pressed(payload, commandId);
-      else await this.#tell(payload, noticeModal(elsewhereWords));
-    } catch (error) {
+  /** Attack or fault: a press that is acknowledged before it is recorded is lost with the process, and Slack shows success. */
+  async #pressInTime(payload: BlockActions, commandId: string): Promise<SurfaceResponse> {
+    let isLate = false;
+    // A modal can be opened for 3 s.
+    const say: Say = (words) => (isLate ? this.#whisper(payload, words) : this.#tell(payload, noticeModal(words)));
+    const unable = (error: unknown): Promise<void> => {
       this.#failed(error);
-      await this.#tell(payload, noticeModal(unableWords)).catch(() => undefined);
-    }
+      return say(unableWords).catch(() => undefined);
+    };
+    const work = this.#pressed(payload, commandId).then(
+      (tell) => ({ status: 200, done: tell(say).catch(unable) }),
+      (error: unknown) => ({ status: 503, done: unable(error) }),
+    );
+    const late = (): SurfaceResponse => {
+      const done = say(lateWords).catch((error: unknown) => this.#failed(error));
+      isLate = true;
+      return { status: this.#lateStatus, done };
+    };
+    return answerInTime(work, late, { clock: this.#ports.clock, limitMs: answerMs });
   }
 
   async #answerInTime(payload: ViewSubmission, commandId: string): Promise<SurfaceResponse> {
@@ -85,36 +108,43 @@ class Interactions {
       this.#failed(error);
       return answered(200, shown(unableWords));
     });
-    return answerInTime(submitted, answered(200, shown(lateWords)), { clock: this.#ports.clock, limitMs: answerMs });
+    return answerInTime(submitted, () => answered(200, shown(lateWords)), {
+      clock: this.#ports.clock,
+      limitMs: answerMs,
+    });
   }
 
-  async #pressed(payload: BlockActions, commandId: string): Promise<void> {
+  /** Records the press. Returns what remains to be told. */
+  async #pressed(payload: BlockActions, commandId: string): Promise<(say: Say) => Promise<void>> {
+    if (!(await this.#isOnOwnCopy(payload))) return (say) => say(elsewhereWords);
     const [button, ...others] = payload.actions;
     const tokenText = button?.value;
     const means = others.length === 0 ? meaningOfButton(button?.action_id) : [];
     const pressed = await this.#read({ person: this.#personOf(payload), value: tokenText, means });
     if (pressed.status === 'told') {
       const { words, isStale } = pressed;
-      return isStale ? this.#tellAndRefresh(payload, words, tokenText) : this.#tell(payload, noticeModal(words));
+      return (say) => (isStale ? this.#sayAndRefresh(payload, say(words), tokenText) : say(words));
     }
     const { approval, person } = pressed;
     if (pressed.token.action === 'm' && approval.state === 'pending')
-      return this.#openForm(payload, pressed, tokenText);
+      return (say) => this.#openForm(payload, pressed, say, tokenText);
     const type = pressed.token.action === 'd' ? 'deny' : 'approve';
     const result = await this.#ports.responses.answer({
       ...this.#answerOf(payload, person, approval, commandId),
       decision: { type },
     });
-    if (result.status === 'refused') await this.#tellAndRefresh(payload, answerWords(result, type), tokenText);
+    if (result.status === 'recorded') return () => Promise.resolve();
+    return (say) => this.#sayAndRefresh(payload, say(answerWords(result, type)), tokenText);
   }
 
   /** The form of one call. A response to a card about several would decide about what it does not show. */
   #openForm(
     payload: BlockActions,
     { approval, isAboutStep }: { readonly approval: ApprovalView; readonly isAboutStep: boolean },
+    say: Say,
     tokenText: string | undefined,
   ): Promise<void> {
-    if (isAboutStep) return this.#tellAndRefresh(payload, stepWords, tokenText);
+    if (isAboutStep) return this.#sayAndRefresh(payload, say(stepWords), tokenText);
     const { approvalId, shownDigest } = approval;
     const token = this.#tokens.seal({ action: 'a', approvalId, shownDigest });
     return this.#tell(payload, answerModal(approval, token));
@@ -177,9 +207,15 @@ class Interactions {
     if (triggerId !== undefined) await this.#client.views.open({ trigger_id: triggerId, view });
   }
 
-  /** A person can be told for 3 s. After that the copy at least shows what is true. */
-  async #tellAndRefresh(payload: BlockActions, words: string, tokenText: string | undefined): Promise<void> {
-    const ends = [this.#tell(payload, noticeModal(words)), this.#refresh(payload, tokenText)];
+  /** Shown only to the person who pressed, also later, in the place where they did. */
+  async #whisper({ container, user }: BlockActions, text: string): Promise<void> {
+    const { channel_id: channel } = container ?? {};
+    if (channel !== undefined) await this.#client.chat.postEphemeral({ channel, user: user.id, text });
+  }
+
+  /** Where the person cannot be told, the copy at least shows what is true. */
+  async #sayAndRefresh(payload: BlockActions, said: Promise<void>, tokenText: string | undefined): Promise<void> {
+    const ends = [said, this.#refresh(payload, tokenText)];
     await Promise.allSettled(ends);
     await Promise.all(ends);
   }

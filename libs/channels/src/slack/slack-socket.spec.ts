@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { CollectingLog, VirtualClock } from '@countersign/runtime/testing';
 import type { AnswerResult, ChannelAnswer } from '../response-port.js';
@@ -64,16 +64,18 @@ const asked = (): number => server.received.filter(({ path }) => path.endsWith('
 const pauses = (ms: number): Promise<void> => until(() => clock.nextInMs() === ms);
 
 describe('an envelope', () => {
-  it('is acknowledged at once, before the press in it is decided, in the name of the person', async () => {
+  it('is acknowledged once the press in it is recorded, in the name of the person', async () => {
     const decided = Promise.withResolvers<AnswerResult>();
     answer = () => decided.promise;
     listen();
     await connected();
-    const acknowledged = await server.sockets.deliver(interactive(press()));
-    expect(acknowledged.payload).toEqual({});
-    expect(acknowledged.afterMs).toBeLessThan(3_000);
+    let isAcknowledged = false;
+    const acknowledged = server.sockets.deliver(interactive(press())).finally(() => (isAcknowledged = true));
     await until(() => given.length > 0);
+    await delay(50);
+    expect(isAcknowledged).toBe(false);
     decided.resolve({ status: 'recorded' });
+    expect((await acknowledged).payload).toEqual({});
     expect(given).toMatchObject([
       {
         approvalId: approval.approvalId,
@@ -82,6 +84,30 @@ describe('an envelope', () => {
         decision: { type: 'approve' },
       },
     ]);
+  });
+
+  it('is not acknowledged while its press cannot be recorded, so that Slack gives it again', async () => {
+    answer = () => Promise.reject(new Error('the store is away: canary'));
+    listen();
+    await connected();
+    const envelope = interactive(press());
+    const isAcknowledged = { lost: false, late: false };
+    const ignored = (): undefined => undefined;
+    server.sockets.deliver(envelope).then(() => (isAcknowledged.lost = true), ignored);
+    await until(() => JSON.stringify(server.calls()).includes('cannot decide at the moment'));
+    const held = Promise.withResolvers<AnswerResult>();
+    answer = () => held.promise;
+    expect(isAcknowledged.lost).toBe(false);
+    server.sockets.deliver(envelope).then(() => (isAcknowledged.late = true), ignored);
+    await until(() => given.length === 2);
+    clock.advance(2_500);
+    await until(() => JSON.stringify(server.calls()).includes('longer than usual'));
+    await delay(50);
+    expect(isAcknowledged.late).toBe(false);
+    answer = () => Promise.resolve({ status: 'recorded' });
+    await server.sockets.deliver(envelope);
+    expect(new Set(given.map(({ commandId }) => commandId)).size).toBe(1);
+    held.resolve({ status: 'recorded' });
   });
 
   it('that comes again, over the same connection or another one, is the same command', async () => {
@@ -256,7 +282,7 @@ describe('the connection', () => {
     answer = () => decided.promise;
     const stop = listen();
     await connected();
-    await server.sockets.deliver(interactive(press()));
+    server.sockets.deliver(interactive(press())).catch(() => undefined);
     await until(() => given.length === 1);
     let isStopped = false;
     const stopping = stop().then(() => (isStopped = true));

@@ -37,7 +37,7 @@ class SlackListener {
   constructor(config: ChannelConfigOf<'slack'>, ports: SlackPorts) {
     this.#config = config;
     this.#ports = ports;
-    this.#interactions = createSlackInteractions(config, ports);
+    this.#interactions = createSlackInteractions(config, ports, 503);
   }
 
   stop(): void {
@@ -105,7 +105,8 @@ class SlackListener {
   /** Unknown envelopes are acknowledged too, or Slack would send them again. */
   async #answer({ type, body, ack }: Envelope): Promise<void> {
     if (type !== 'interactive') return ack();
-    const { body: answer, done } = await this.#interactions.take(JSON.stringify(body ?? null));
-    await Promise.all([ack(answer), done]);
+    const { status, body: answer, done } = await this.#interactions.take(JSON.stringify(body ?? null));
+    // Slack shows an envelope that is not acknowledged as failed, and may give it again.
+    await Promise.all([status < 500 ? ack(answer) : undefined, done]);
   }
 }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { systemClock } from '@countersign/runtime';
-import { createCollectingLog } from '@countersign/runtime/testing';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Clock } from '@countersign/runtime';
+import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
 import { verifySlackRequest } from '@slack/bolt';
 import type { AnswerResult, ChannelAnswer } from '../response-port.js';
@@ -26,18 +27,22 @@ let server: SlackServer;
 let surface: Surface;
 let given: ChannelAnswer[];
 let result: AnswerResult;
+let answer: () => Promise<AnswerResult>;
 let log: CollectingLog;
 let together: NonNullable<Notice['together']>;
-const clock = systemClock;
 
 beforeEach(async () => {
   server = await openSlackServer(slackConfig.botToken.reveal());
   [given, result, together] = [[], { status: 'recorded' }, []];
+  answer = () => Promise.resolve(result);
+  open(systemClock);
+});
+const open = (clock: Clock): void => {
   const responses = {
     find: (id: string) => Promise.resolve(id === approval.approvalId ? { ...notice, together } : undefined),
-    answer: (answer: ChannelAnswer) => {
-      given.push(answer);
-      return Promise.resolve(result);
+    answer: (one: ChannelAnswer) => {
+      given.push(one);
+      return answer();
     },
   };
   const config = { ...slackConfig, apiUrl: server.url };
@@ -48,12 +53,21 @@ beforeEach(async () => {
     log: (log = createCollectingLog()),
     publicUrl: null,
   });
-});
+};
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await nextTurn();
+};
 afterEach(async () => {
   await server.close();
 });
 
 const tokens = createSlackTokens({ ...slackConfig, apiUrl: '' });
+const tooLate: AnswerResult = {
+  status: 'refused',
+  code: 'already-resolved',
+  detail: '',
+  winner: { respondedBy: 'bob', respondedAt: '2026-11-22T10:00:00.000Z', via: 'inbox', resolution: 'denied' },
+};
 const actionIds = { a: 'approve', d: 'deny', m: 'more' } as const;
 const press = (action: 'a' | 'd' | 'm', change: object = {}) =>
   slackPress(actionIds[action], tokens.seal({ action, ...approval }), change);
@@ -126,6 +140,52 @@ describe('a press', () => {
         decision: { type: 'deny' },
       },
     ]);
+  });
+
+  it('is acknowledged only once it is recorded', async () => {
+    const recorded = Promise.withResolvers<AnswerResult>();
+    answer = () => recorded.promise;
+    let isAcknowledged = false;
+    const body = bodyOf(press('d'));
+    const response = surface.receive({ body, headers: headersOf(body) }).finally(() => (isAcknowledged = true));
+    await until(() => given.length === 1);
+    await delay(50);
+    expect(isAcknowledged).toBe(false);
+    recorded.resolve({ status: 'recorded' });
+    expect((await response).status).toBe(200);
+  });
+
+  it('that cannot be recorded is an error in Slack, and the person is told', async () => {
+    answer = () => Promise.reject(new Error('the store is away'));
+    expect((await receive(press('d'))).status).toBe(503);
+    expect(JSON.stringify(server.calls())).toContain('cannot decide at the moment');
+  });
+
+  it.each([
+    ['is recorded', () => Promise.resolve(result), ''],
+    ['is refused', () => Promise.resolve(tooLate), 'Already denied by bob via inbox'],
+    ['fails', () => Promise.reject(new Error('the store is away')), 'cannot decide at the moment'],
+  ] as const)('that takes long and then %s says so each time', async (_, end, words) => {
+    const held = Promise.withResolvers<undefined>();
+    answer = () => held.promise.then(end);
+    const virtual = createVirtualClock();
+    open(virtual);
+    const body = bodyOf(press('d'));
+    const headers = headersOf(body);
+    virtual.advance(Date.now() - virtual.now());
+    const response = surface.receive({ body, headers });
+    await until(() => given.length === 1);
+    virtual.advance(2_500);
+    expect((await response).status).toBe(200);
+    await until(() => JSON.stringify(server.calls()).includes('longer than usual'));
+    held.resolve(undefined);
+    await (
+      await response
+    ).done;
+    const told = server.calls().filter(({ method }) => method === 'chat.postEphemeral');
+    expect(told.map(({ args }) => args)).toMatchObject(
+      words === '' ? [] : [{ channel: 'C0123', user: 'U01', text: expect.stringContaining(words) as string }],
+    );
   });
 
   it('is one and the same when Slack repeats it', async () => {
@@ -248,12 +308,7 @@ describe('a press', () => {
   });
 
   it('that comes too late is told who was first, and the copy is changed', async () => {
-    result = {
-      status: 'refused',
-      code: 'already-resolved',
-      detail: '',
-      winner: { respondedBy: 'bob', respondedAt: '2026-11-22T10:00:00.000Z', via: 'inbox', resolution: 'denied' },
-    };
+    result = tooLate;
     await receive(press('a'));
     expect(server.calls().map(({ method }) => method)).toEqual(['views.open', 'chat.update']);
     expect(JSON.stringify(server.calls()[0])).toContain('Already denied by bob via inbox');

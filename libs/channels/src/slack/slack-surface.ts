@@ -6,11 +6,11 @@ import type { SlackPorts } from './slack-interactions.js';
 import { isSignedBySlack } from './slack-signature.js';
 
 /**
- * Receives presses and modals of one Slack app as signed form posts. Nothing is parsed before the signature is
+ * Receives presses and modals of one Slack app as signed form posts, which Slack does not send again. Nothing is parsed before the signature is
  * verified.
  */
 export function createSlackSurface(config: ChannelConfigOf<'slack'>, ports: SlackPorts): Surface {
-  const interactions = createSlackInteractions(config, ports);
+  const interactions = createSlackInteractions(config, ports, 200);
   return {
     channelId: config.id,
     type: 'slack',

@@ -87,7 +87,7 @@ function createPress(config: ChannelConfigOf<'teams'>, ports: SlackPorts) {
       const done = isStale ? refresh(activity, pressed) : Promise.resolve();
       return { status: 200, body: told(words), done };
     });
-    return answerInTime(work, answered(200, told(lateWords)), { clock, limitMs: answerMs });
+    return answerInTime(work, () => answered(200, told(lateWords)), { clock, limitMs: answerMs });
   };
 }
 

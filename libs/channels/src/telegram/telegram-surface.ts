@@ -74,7 +74,7 @@ export function createTelegramSurface(config: ChannelConfigOf<'telegram'>, ports
       }
       // Telegram gives an update again until it is acknowledged: a press is recorded first, or it could be lost with the process.
       const handled = updates.take(parse(request.body)).then(() => answered(200));
-      return answerInTime(handled, answered(503), { clock: ports.clock, limitMs: answerMs });
+      return answerInTime(handled, () => answered(503), { clock: ports.clock, limitMs: answerMs });
     },
   };
 }

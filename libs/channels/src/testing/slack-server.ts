@@ -57,15 +57,22 @@ function toCall({ path, body, headers }: Received): SlackCall {
   return { method, args: Object.fromEntries(fields) };
 }
 
-const known = new Set(['chat.postMessage', 'chat.update', 'views.open']);
+const known = new Set(['chat.postEphemeral', 'chat.postMessage', 'chat.update', 'views.open']);
 
 function problemOf(method: string, args: SlackCall['args']): string | undefined {
   if (!known.has(method)) return 'unknown_method';
   if (method === 'views.open')
     return typeof args['trigger_id'] === 'string' && isView(args['view']) ? undefined : 'invalid_arguments';
   if (typeof args['channel'] !== 'string') return 'channel_not_found';
+  if (method === 'chat.postEphemeral' && !(isFilled(args['user']) && isFilled(args['text'])))
+    return 'user_not_in_channel';
+  if (method === 'chat.postEphemeral') return undefined;
   if (method === 'chat.update' && typeof args['ts'] !== 'string') return 'message_not_found';
   return areBlocks(args['blocks'], 50) ? undefined : 'invalid_blocks';
+}
+
+function isFilled(text: unknown): boolean {
+  return typeof text === 'string' && text !== '';
 }
 
 interface Text {
