@@ -61,6 +61,13 @@ describe('a standing grant', () => {
     expect(outcome(useGrant(), confirmed).said).toBe('yes');
   });
 
+  it('by a digest alone is confirmed by nobody: only a remembered approval shows the arguments', () => {
+    const match = { digest: `sha256:${'0'.repeat(64)}`, salt: null };
+    const said = (approvalId: string | null) =>
+      outcome(confirmGrant('bob'), grantHistory(createGrant({ risk: 'high', match, approvalId }))).said;
+    expect([said(null), said('apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1')]).toEqual(['decision-not-allowed', 'yes']);
+  });
+
   it('is confirmed once: the same person again changes nothing, another one is told', () => {
     const confirmed = grantHistory(createGrant({ risk: 'high' }), confirmGrant('bob'));
     expect(outcome(confirmGrant('bob'), confirmed).said).toBe('nothing');

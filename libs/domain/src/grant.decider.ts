@@ -64,7 +64,12 @@ function confirmGrant({ confirmedBy, aliases = [], via, at }: ConfirmGrant, stat
   if ([confirmedBy, ...aliases].some((name) => isSameIdentity(state.terms.createdBy, name))) {
     return refused('own-request', 'You created this grant yourself; another person must confirm it.');
   }
-  const { grantId } = state.terms;
+  const { grantId, match, approvalId } = state.terms;
+  if ('digest' in match && approvalId === null) {
+    const detail =
+      'Nobody can see which arguments this grant covers: revoke it, and remember an approval of such a call.';
+    return refused('decision-not-allowed', detail);
+  }
   return accepted({ type: 'GrantConfirmed', data: { grantId, confirmedBy, via, confirmedAt: toStored(at) } });
 }
 

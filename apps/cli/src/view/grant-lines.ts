@@ -7,13 +7,14 @@ const tones = { active: 'green', pending: 'yellow', expired: 'dim', exhausted: '
 
 /** A grant: what it permits, who gave it, and how often it was used. */
 export function grantLines(grant: GrantView, columns: number): Line[] {
-  const { grantId, toolName, state, uses, maxUses, risk, reason } = grant;
+  const { grantId, toolName, state, uses, maxUses, risk, reason, approvalId } = grant;
   const used = `used ${String(uses)}${maxUses === null ? '' : ` of ${String(maxUses)}`}`;
   return [
     ...wrapped(`${printable(grantId)}   ${state}   ${used}`, columns, tones[state]),
     ...wrapped(`  ${nameWords(toolName)}: ${matchWords(grant)}, ${scopeWords(grant)}`, columns),
     ...wrapped(`  by ${peopleWords(grant)}, until ${timeWords(grant.expiresAt)}, risk ${risk ?? 'not set'}`, columns),
     ...wrapped(`  ${printable(reason)}`, columns, 'dim'),
+    ...(approvalId === null ? [] : wrapped(`  remembered: countersign show ${printable(approvalId)}`, columns)),
     ...(state === 'pending' ? wrapped('  waits for a second person: countersign grants confirm', columns) : []),
   ];
 }

@@ -62,7 +62,15 @@ export const grantRoutes = {
     summary: 'Confirm a pending grant of another person: one above the risk tier',
     roles: ['approver'],
     answers: { 200: grantViewSchema },
-    codes: ['not-found', 'own-request', 'not-an-approver', 'already-resolved', 'expired', 'grant-ended'],
+    codes: [
+      'not-found',
+      'own-request',
+      'not-an-approver',
+      'already-resolved',
+      'expired',
+      'grant-ended',
+      'decision-not-allowed',
+    ],
   }),
   revokeGrant: defineRoute({
     id: 'revokeGrant',

@@ -265,6 +265,16 @@ describe('a request that is repeated', () => {
     }
   });
 
+  it('of high risk is not for a digest, in which a second person would see no arguments', async () => {
+    const ports = processOver(store);
+    const match = { digest: argumentsDigest('pay', { amount: 1_000_000 }) };
+    const byDigest = () => granted(ports, { match });
+    policies.activate(policyOf(rule('high')));
+    await expect(byDigest()).rejects.toThrow('sees no arguments in a digest');
+    policies.activate(policyOf(rule('medium')));
+    expect((await byDigest()).status).toBe('active');
+  });
+
   it('with a hidden value is covered by no digest that a person wrote', async () => {
     const ports = processOver(store);
     const match = { digest: argumentsDigest('pay', { pin: '4711' }) };

@@ -13,6 +13,7 @@ import {
   highestRisk,
   isBlank,
   isWithinRisk,
+  needsSecondPerson,
   requirementOf,
 } from '@countersign/domain';
 import type { Approval, Responder, ToolCall, ToolCallProposal } from '@countersign/domain';
@@ -34,10 +35,7 @@ type Planned = { readonly status: 'planned'; readonly terms: PlannedGrant } | (R
  */
 export async function planGrant(ports: CommandPorts, actor: Actor, body: CreateGrantBody): Promise<Planned> {
   const problem = 'when' in body.match ? await problemOf(ports, body.match.when) : undefined;
-  if (problem !== undefined) {
-    const message = `the expression cannot be used: ${problem}`;
-    return refused('invalid-request', `match.when: ${message}`, { errors: [{ path: 'match.when', message }] });
-  }
+  if (problem !== undefined) return refusedMatch(`the expression cannot be used: ${problem}`, 'match.when');
   const asked = ports.policies.of(actor.tenant).askedOf(body.toolName);
   if (asked.length === 0) return refused('blocked-by-policy', `the policy blocks every call of "${body.toolName}"`);
   const responder = ownRightOf(ports, actor);
@@ -46,6 +44,8 @@ export async function planGrant(ports: CommandPorts, actor: Actor, body: CreateG
     const detail = `no rule about "${body.toolName}" lets you approve a call alone, so you cannot grant its calls`;
     return refused('not-an-approver', detail);
   }
+  const risk = highestRisk(alone);
+  if ('digest' in body.match && needsSecondPerson(risk)) return refusedUnseen;
   const { toolName, runId = null, agentId = null, requestedBy, labels, reason } = body;
   const scope = {
     toolName,
@@ -57,8 +57,13 @@ export async function planGrant(ports: CommandPorts, actor: Actor, body: CreateG
     reason,
     approvalId: null,
   };
-  return toTerms(ports, actor, body, { ...scope, risk: highestRisk(alone) });
+  return toTerms(ports, actor, body, { ...scope, risk });
 }
+
+/** Attack: the second person confirms a digest, in which they see no arguments. Those of a remembered approval can be looked at. */
+const refusedUnseen = refusedMatch(
+  'a grant of high risk waits for a second person, who sees no arguments in a digest: remember an approval of such a call, or give { "when" }',
+);
 
 /** Plans the grant of an approval that a person gives and wants remembered. */
 export function planRemembered(
@@ -107,6 +112,10 @@ export function mayConfirm(ports: CommandPorts, actor: Actor, terms: GrantTerms)
 /** The person without the people whom they stand in for: a delegation ends, and a grant would outlast it. */
 function ownRightOf(ports: CommandPorts, actor: Actor): Responder {
   return { ...responderOf(ports, actor, ports.clock.now()), delegators: [] };
+}
+
+function refusedMatch(message: string, path = 'match.digest'): Result & { readonly status: 'refused' } {
+  return refused('invalid-request', `${path}: ${message}`, { errors: [{ path, message }] });
 }
 
 async function problemOf({ grants }: CommandPorts, when: string): Promise<string | undefined> {
