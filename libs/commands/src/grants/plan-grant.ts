@@ -45,7 +45,7 @@ export async function planGrant(ports: CommandPorts, actor: Actor, body: CreateG
     return refused('not-an-approver', detail);
   }
   const risk = highestRisk(alone);
-  if ('digest' in body.match && needsSecondPerson(risk)) return refusedUnseen;
+  if (isUnseen(body, risk)) return refusedUnseen;
   const { toolName, runId = null, agentId = null, requestedBy, labels, reason } = body;
   const scope = {
     toolName,
@@ -64,6 +64,10 @@ export async function planGrant(ports: CommandPorts, actor: Actor, body: CreateG
 const refusedUnseen = refusedMatch(
   'a grant of high risk waits for a second person, who sees no arguments in a digest: remember an approval of such a call, or give { "when" }',
 );
+
+function isUnseen({ match }: CreateGrantBody, risk: Risk | null): boolean {
+  return 'digest' in match && needsSecondPerson(risk);
+}
 
 /** Plans the grant of an approval that a person gives and wants remembered. */
 export function planRemembered(
