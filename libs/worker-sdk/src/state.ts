@@ -54,7 +54,8 @@ export type RunState = z.infer<typeof runStateSchema>;
 export function parseRunState(value: unknown): RunState {
   const parsed = runStateSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new TypeError(`not a state of this worker: ${z.prettifyError(parsed.error)}`);
+  const why = z.prettifyError(parsed.error);
+  throw new TypeError(`not a state of this worker: ${why}\nStore it whole; \`restore\` makes a new one of the run.`);
 }
 
 /** Rebuilds the state of a run from the ledger, when its own is lost. */

@@ -178,6 +178,7 @@ describe('the outcome of a step', () => {
 
   it.each([null, {}, { ...state, version: 2 }, { ...state, calls: [{}] }])('does not come from %j', (stored) => {
     expect(() => parseRunState(stored)).toThrow(TypeError);
+    expect(() => parseRunState(stored)).toThrow(/`restore` makes a new one/);
   });
 
   it('does not come from a state that brings a result, or a failure of a requested call', () => {
