@@ -42,12 +42,19 @@ const responded = {
   },
 };
 
+/** The request, recorded before the period; and what comes after the answer, which its row must not know. */
+const earlier = [
+  { ...responded, eventId: 'e-0', position: 3, revision: 0, type: 'ToolCallRequested', data: { arguments: { a: 1 } } },
+  { ...responded, eventId: 'e-2', position: 9, revision: 3, type: 'ToolCallRequested', data: { arguments: { a: 2 } } },
+];
+
 it('writes a page and a table for each list, of the period that was asked for', async () => {
   const asked: string[] = [];
   server.intercept = ({ path }) => {
     asked.push(path);
     if (path === '/v1/me') return { status: 200, body: { tenant: 'acme' } };
     if (path.startsWith('/v1/audit/events')) return { status: 200, body: responded };
+    if (path === '/v1/audit/tool-calls/tc_1/events') return { status: 200, body: { toolCall: null, events: earlier } };
     return path === '/v1/log/checkpoint' ? { status: 200, body: 'origin\n1\nroot\n' } : undefined;
   };
   const out = join(folder, 'out');
@@ -61,6 +68,7 @@ it('writes a page and a table for each list, of the period that was asked for', 
   expect(readFileSync(join(out, 'decisions.csv'), 'utf8')).toMatch(
     /\r\n2026-11-02T00:00:00.000Z,ApprovalResponded,alice,.*,'=1\+1\u2028and more,/,
   );
+  expect(readFileSync(join(out, 'decisions.csv'), 'utf8')).toContain(',"{""a"":1}",');
   expect(readFileSync(join(out, 'index.html'), 'utf8')).toContain('<a href="decisions.csv">');
   const again = await run('audit', 'report', '-o', out);
   expect(again).toMatchObject({ code: 2, err: expect.stringContaining('is not empty') as unknown });

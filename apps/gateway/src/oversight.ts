@@ -1,5 +1,5 @@
 import type { Actor } from '@countersign/commands';
-import { isReadable, toolCallStream } from '@countersign/contracts';
+import { isReadable } from '@countersign/contracts';
 import type { LogEvent, OversightQuery, OversightReport, RecordedEvent } from '@countersign/contracts';
 import { defaultPace } from '@countersign/domain';
 import type { Pace } from '@countersign/domain';
@@ -7,6 +7,7 @@ import { soundReadsOf } from '@countersign/event-store';
 import { createOversight } from '@countersign/read-model';
 import type { Oversight } from '@countersign/read-model';
 import { toCsv } from '@countersign/exports';
+import { readEventsOfCall } from './events-of-call.js';
 import { createBreather } from './limits/breather.js';
 import type { FairTurns } from './limits/fair-turns.js';
 import type { GatewayPorts } from './ports.js';
@@ -125,14 +126,14 @@ function addOne(store: GatewayPorts['store'], oversight: Oversight, event: LogEv
   return undefined;
 }
 
-/** The approval was requested before the period: its call's own stream tells how it stood. */
+/** The call was requested before the period, or its people are asked again: its own streams tell how it stood. */
 async function recall(
   store: GatewayPorts['store'],
   oversight: Oversight,
-  { metadata, revision: next }: RecordedEvent,
+  { metadata, position: next }: RecordedEvent,
 ): Promise<void> {
-  const stream = await soundReadsOf(store).readStream(toolCallStream(metadata.callId ?? ''));
-  oversight.recall(stream.filter(({ revision }) => revision < next));
+  const events = await readEventsOfCall(soundReadsOf(store), metadata.callId ?? '');
+  oversight.recall(events.filter(({ position }) => position < next));
 }
 
 /**

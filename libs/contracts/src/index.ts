@@ -253,7 +253,7 @@ export {
 } from './sealed-values.js';
 export type { SecretValues, Unreadable } from './sealed-values.js';
 export { isMarkedSchema, maskSchema } from './sensitive-schema.js';
-export { erasedMark, hasUnreadable, isMask, maskOf, masksIn } from './sensitive-mask.js';
+export { erasedMark, hasUnreadable, isMask, maskOf, masksIn, withoutHashes } from './sensitive-mask.js';
 export { maskRulesDigest } from './sensitive-names.js';
 export { subjectNameOf, subjectOf, subjectOfGrant, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
@@ -268,7 +268,7 @@ export type {
 } from './system-events.js';
 export { isShownText } from './sensitive-text.js';
 export { isTimeZone } from './time-zone.js';
-export { upcast } from './upcasters.js';
+export { storedVersionOf, upcast } from './upcasters.js';
 export { erasureViewSchema, eventViewSchema, pastErasureSchema, unreadableStreamSchema } from './log-views.js';
 export {
   approvalStates,

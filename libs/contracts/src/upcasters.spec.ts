@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { currentSchemaVersion, eventSchemas, eventTypes } from './events.js';
 import type { RecordedEvent } from './events.js';
 import { toLogEvent } from './log-event.js';
-import { upcast } from './upcasters.js';
+import { storedVersionOf, upcast, upcasters } from './upcasters.js';
 
 const folder = join(import.meta.dirname, 'golden');
 
@@ -18,6 +18,12 @@ describe('the golden corpus', () => {
     const today = upcast(event);
     expect(today.metadata.schemaVersion).toBe(currentSchemaVersion);
     expect(eventSchemas[today.type].parse(today.data)).toEqual(today.data);
+  });
+
+  it('tells its version of each type that an upcaster lifts, without the metadata', () => {
+    const lifted = corpus.filter(({ event }) => event.type in upcasters);
+    expect(new Set(lifted.map(({ event }) => event.type)).size).toBe(Object.keys(upcasters).length);
+    for (const { event } of lifted) expect(storedVersionOf(event.type, event.data)).toBe(event.metadata.schemaVersion);
   });
 
   it("has an example of every event type in today's version", () => {

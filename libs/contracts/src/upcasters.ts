@@ -52,3 +52,16 @@ export function upcast(
   }
   return { ...event, data: data as RecordedEvent['data'], metadata: { ...event.metadata, schemaVersion: target } };
 }
+
+/** The member that the newest version of each changed type added: all older ones lack it. */
+const addedMembers: Readonly<Partial<Record<EventType, string>>> = {
+  ApprovalResponded: 'proposal',
+  ResponseWithdrawn: 'ends',
+  ApprovalEscalated: 'requirement',
+};
+
+/** The version in which the data of an event are stored. For readers of views, which do not say it. */
+export function storedVersionOf(type: EventType, data: JsonObject): number {
+  const added = addedMembers[type];
+  return added === undefined || added in data ? currentSchemaVersion : 1;
+}

@@ -1,1 +1,2 @@
 export * as fixtures from './testing/fixtures.js';
+export { lives } from './testing/lives.js';

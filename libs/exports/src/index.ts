@@ -10,6 +10,7 @@ export type { ParquetTable } from './parquet.js';
 export { createZip } from './zip.js';
 export type { ZipEntry } from './zip.js';
 export { createReportFold } from './report/fold.js';
+export type { ReportFold } from './report/fold.js';
 export { reportPage } from './report/html.js';
 export type { PrintedList, ReportHead } from './report/html.js';
 export { reportColumns, reportLists } from './report/rows.js';

@@ -25,9 +25,10 @@ export async function report(invocation: Invocation, options: ReportOptions): Pr
   const folder = emptyFolder(options.output);
   const { tenant } = await client.get<{ readonly tenant: string }>('/v1/me');
   const lists = openLists(folder);
-  const take = createReportFold(lists.add);
+  const fold = createReportFold(lists.add);
   for await (const event of eventsOf(invocation, options)) {
-    take(event);
+    if (fold.isLost(event)) fold.recall(await earlierEvents(invocation, event));
+    fold.take(event);
     await lists.written();
     if (terminal.interrupted.aborted) return exitCodes.interrupted;
   }
@@ -59,6 +60,13 @@ async function* eventsOf(
     for await (const line of eachBodyLine(response)) yield JSON.parse(line) as LogEventView;
     path = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1];
   }
+}
+
+/** What was recorded about the call of an event before it. */
+async function earlierEvents({ client }: Invocation, { callId, position }: LogEventView): Promise<LogEventView[]> {
+  const path = `/v1/audit/tool-calls/${encodeURIComponent(callId ?? '')}/events`;
+  const { events } = await client.get<{ readonly events: readonly LogEventView[] }>(path);
+  return events.filter((event) => event.position < position);
 }
 
 /** A server that signs no checkpoints has none to show. */

@@ -1,4 +1,4 @@
-import { upcast } from '@countersign/contracts';
+import { storedVersionOf, upcast } from '@countersign/contracts';
 import type { LogEventView, RecordedEvent, ToolCallEvent } from '@countersign/contracts';
 import { answerableAtMs, defaultPace, isFast, readingMs, toolCallDecider } from '@countersign/domain';
 import type { ToolCallState } from '@countersign/domain';
@@ -13,15 +13,15 @@ export interface Took {
 
 /** Follows the people who are asked about one call, as the figures of oversight do. */
 export class Attention {
-  /** Undefined from an event on that cannot be read. */
-  #state: ToolCallState | undefined = toolCallDecider.initialState();
+  #state: ToolCallState = toolCallDecider.initialState();
+  #isJudged = false;
   /** When a channel first showed the question, by the channel's id, in epoch ms. */
   readonly #shownMs = new Map<string, number>();
 
   take({ type, data }: LogEventView): void {
-    if (data === null) this.#state = undefined;
-    if (data === null || this.#state === undefined) return;
+    if (data === null) return;
     if (type === 'NotificationDelivered') this.#shown(data as unknown as Delivered);
+    if (type === 'ToolCallAllowed' || type === 'ToolCallBlocked') this.#isJudged = true;
     if (!followed.has(type)) return;
     // Each question has messages of its own.
     if (type === 'ApprovalRequested') this.#shownMs.clear();
@@ -30,7 +30,7 @@ export class Attention {
 
   /** Of the response that was taken last, to arguments of so many characters; undefined: no person's vote counts. */
   lastResponse(characters: number): Took | undefined {
-    const approval = this.#state?.status === 'recorded' ? this.#state.approvals.at(-1) : undefined;
+    const approval = this.#state.status === 'recorded' ? this.#state.approvals.at(-1) : undefined;
     const vote = approval?.votes.at(-1);
     if (approval === undefined || vote === undefined) return undefined;
     const respondedMs = Date.parse(vote.respondedAt);
@@ -38,6 +38,13 @@ export class Attention {
     const seenMs = Math.max(answerableMs, this.#shownMs.get(vote.via) ?? 0);
     const fast = isFast(vote, respondedMs - seenMs, readingMs(defaultPace, characters));
     return { tookMs: Math.max(0, respondedMs - answerableMs), fast };
+  }
+
+  /** True when nobody is asked any more. */
+  isOver(): boolean {
+    if (this.#state.status !== 'recorded') return false;
+    const approval = this.#state.approvals.at(-1);
+    return approval === undefined ? this.#isJudged : approval.resolution.status !== 'pending';
   }
 
   #shown({ channelId, deliveredAt }: Delivered): void {
@@ -52,16 +59,10 @@ interface Delivered {
 
 const followed: ReadonlySet<string> = new Set<ToolCallEvent['type']>([
   ...(['ToolCallRequested', 'ApprovalRequested', 'ApprovalResponded', 'ResponseWithdrawn'] as const),
-  ...(['ApprovalExpired', 'ApprovalEscalated'] as const),
+  ...(['ApprovalExpired', 'ApprovalEscalated', 'ToolCallCancelled', 'ToolCallCommitted'] as const),
 ]);
 
-/** The members that version 2 of the stored format added: a view does not say its version. */
-const addedBy2: Readonly<Record<string, string>> = {
-  ...{ ApprovalResponded: 'proposal', ResponseWithdrawn: 'ends', ApprovalEscalated: 'requirement' },
-};
-
 function toEvent(type: ToolCallEvent['type'], data: NonNullable<LogEventView['data']>): ToolCallEvent {
-  const added = addedBy2[type];
-  const schemaVersion = added !== undefined && !(added in data) ? 1 : 2;
+  const schemaVersion = storedVersionOf(type, data);
   return upcast({ type, data, metadata: { schemaVersion } } as unknown as RecordedEvent) as ToolCallEvent;
 }

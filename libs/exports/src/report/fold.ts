@@ -1,3 +1,4 @@
+import { withoutHashes } from '@countersign/contracts';
 import type { JsonValue, LogEventView } from '@countersign/contracts';
 import { Attention } from './attention.js';
 import type { Took } from './attention.js';
@@ -16,16 +17,28 @@ interface Asked {
   ruleId: string | null;
 }
 
-/** Takes events in the order of the log, and tells the rows of a report. Memory: the calls that wait for people. */
-export function createReportFold(onRow: OnRow): (event: LogEventView) => void {
+/** A report in the making. Memory: the calls that wait for people. */
+export interface ReportFold {
+  /** True for an event that means nothing without the earlier ones about its call: give these to `recall` first. */
+  readonly isLost: (event: LogEventView) => boolean;
+  /** Takes the earlier events about a call, and tells no row. */
+  readonly recall: (events: readonly LogEventView[]) => void;
+  /** Takes the next event in the order of the log. */
+  readonly take: (event: LogEventView) => void;
+}
+
+/** Begins a report, which tells its rows. */
+export function createReportFold(onRow: OnRow): ReportFold {
   const calls = new Map<string, Asked>();
+  /** The calls with an event that cannot be read: what follows in them is listed without what it is about. */
+  const aside = new Set<string>();
   let decisionsSinceChange = 0;
   const askedOf = ({ callId }: LogEventView): Asked | undefined => (callId === null ? undefined : calls.get(callId));
 
   const responded = (event: LogEventView): void => {
     const asked = askedOf(event);
     const text = argumentsOf(event, asked);
-    const took = asked?.attention.lastResponse(text?.length ?? 0);
+    const took = asked?.attention.lastResponse(withoutHashes(text ?? '').length);
     const row = answerRow(event, { text, took, ruleId: asked?.ruleId ?? null });
     if (memberOf(event, 'automatic') === true) onRow('silence', row);
     else {
@@ -51,23 +64,40 @@ export function createReportFold(onRow: OnRow): (event: LogEventView) => void {
     if (isChange) decisionsSinceChange = 0;
   };
 
-  return (event) => {
+  const setAside = (callId: string): void => {
+    aside.add(callId);
+    calls.delete(callId);
+  };
+
+  const follow = (event: LogEventView): void => {
     const { type, callId } = event;
-    if (type === 'ToolCallRequested' && callId !== null) calls.set(callId, newlyAsked(event));
+    if (callId !== null && event.data === null) setAside(callId);
+    if (callId !== null && type === 'ToolCallRequested') calls.set(callId, newlyAsked(event));
     askedOf(event)?.attention.take(event);
     if (type === 'ApprovalRequested') askedAgain(event);
-    if (type === 'ApprovalResponded') responded(event);
-    listed(event);
-    if (callId !== null && lastOfCall.has(type)) calls.delete(callId);
+  };
+
+  return {
+    isLost: ({ type, callId }) => callId !== null && asking.has(type) && !calls.has(callId) && !aside.has(callId),
+    recall: (events) => {
+      for (const event of events) {
+        follow(event);
+        if (event.type === 'ApprovalResponded') noteEdit(event, askedOf(event));
+      }
+    },
+    take: (event) => {
+      follow(event);
+      if (event.type === 'ApprovalResponded') responded(event);
+      listed(event);
+      if (event.callId !== null && askedOf(event)?.attention.isOver() === true) calls.delete(event.callId);
+    },
   };
 }
 
-/** No person is asked about a call after these. */
-const lastOfCall: ReadonlySet<string> = new Set([
-  'ToolCallCancelled',
-  'ExecutionSucceeded',
-  'ExecutionFailed',
-  'ExecutionReconciled',
+/** The events of a question. After one of them it is over, or people are asked on. */
+const asking: ReadonlySet<string> = new Set([
+  ...['ApprovalRequested', 'ApprovalResponded', 'ResponseWithdrawn', 'ValuesRevealed'],
+  ...['ApprovalEscalated', 'ApproversReminded'],
 ]);
 
 /** Who may do what, by which rules, and where the log goes on. */

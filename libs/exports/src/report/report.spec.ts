@@ -31,8 +31,8 @@ const answer = (seconds: number, respondedBy: string, data: JsonObject): LogEven
 
 function reported(...events: readonly LogEventView[]) {
   const lists = new Map<ReportList, ReportRow[]>();
-  const take = createReportFold((list, row) => void lists.set(list, [...(lists.get(list) ?? []), row]));
-  for (const one of events) take(one);
+  const report = createReportFold((list, row) => void lists.set(list, [...(lists.get(list) ?? []), row]));
+  for (const one of events) report.take(one);
   return (list: ReportList): readonly ReportRow[] => lists.get(list) ?? [];
 }
 

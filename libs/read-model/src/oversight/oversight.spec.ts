@@ -192,6 +192,22 @@ describe('an oversight report', () => {
     expect(total).toMatchObject({ escalations: 1, decisions: 1, requests: 0, withdrawn: 0, expiries: 0 });
   });
 
+  it('counts the answers to a question that is asked again, also after a rule had allowed the call', async () => {
+    const log = createTestLog();
+    const [expired, allowed] = [log.call('1'), log.call('2')];
+    expired.record('ToolCallRequested');
+    expired.record('ApprovalRequested');
+    expired.record('ApprovalExpired');
+    expired.record('ApprovalRequested', { approvalId: expired.approvalId(2), round: 2 });
+    expired.record('ApprovalResponded', { approvalId: expired.approvalId(2) });
+    allowed.record('ToolCallRequested');
+    allowed.record('ToolCallAllowed');
+    allowed.record('ApprovalRequested');
+    allowed.record('ApprovalResponded');
+    const { total } = await reportOn(log.events);
+    expect(total).toMatchObject({ requests: 3, expiries: 1, decisions: 2, approvals: 2 });
+  });
+
   it('sums the keys beyond the thousandth together', async () => {
     const log = createTestLog();
     for (let n = 0; n < 1_002; n += 1) {

@@ -29,7 +29,7 @@ export interface OversightOptions {
 export interface Oversight {
   /** True for an event that means nothing without the earlier events of its stream: give them to `recall` first. */
   readonly isLost: (event: RecordedEvent) => boolean;
-  /** Takes the earlier events of a call's stream, and counts nothing. */
+  /** Takes the earlier events about the call, and counts nothing. */
   readonly recall: (events: readonly LogEvent[]) => void;
   /** Follows the call of an event that cannot be read no further. */
   readonly setAside: (event: UnreadableEvent) => void;
@@ -43,8 +43,8 @@ export interface Oversight {
 /** A call whose approval is pending, or whose verdict is about to come. Without its arguments: many may be pending. */
 interface Followed {
   readonly state: ToolCallState;
-  /** The length of the arguments as JSON, with hidden values masked. */
-  readonly characters: number;
+  /** The length of the arguments of each proposal of the question as JSON, with hidden values masked. The first is the request. */
+  readonly characters: ReadonlyMap<number, number>;
   /** When a channel first showed its card, by the channel's id, in epoch ms. */
   readonly shownMs: ReadonlyMap<string, number>;
 }
@@ -66,7 +66,7 @@ const followedEvents: ReadonlySet<string> = new Set<string>([
   ...(['ToolCallRequested', 'ToolCallAllowed', 'ToolCallBlocked'] satisfies ToolCallEvent['type'][]),
 ]);
 
-const unrequested: Followed = { state: toolCallDecider.initialState(), characters: 0, shownMs: new Map() };
+const unrequested: Followed = { state: toolCallDecider.initialState(), characters: new Map(), shownMs: new Map() };
 
 class OversightFold implements Oversight {
   readonly #options: OversightOptions;
@@ -88,8 +88,10 @@ class OversightFold implements Oversight {
 
   readonly recall = (events: readonly LogEvent[]): void => {
     for (const event of events) {
-      if (isReadable(event)) this.#follow(event);
-      else this.setAside(event);
+      if (!isReadable(event)) this.setAside(event);
+      else if (event.type === 'NotificationDelivered') this.#shown(event);
+      // A question that is over is kept: the next event may be one that asks again.
+      else this.#follow(event, true);
     }
   };
 
@@ -102,7 +104,7 @@ class OversightFold implements Oversight {
   readonly add = (event: RecordedEvent): void => {
     const { callId } = event.metadata;
     if (callId === null) return;
-    if (event.type === 'NotificationDelivered') this.#shown(callId, event);
+    if (event.type === 'NotificationDelivered') this.#shown(event);
     const before = this.#followed.get(callId);
     const after = this.#follow(event);
     if (before === undefined || after === undefined || !approvalEvents.has(event.type)) return;
@@ -115,19 +117,20 @@ class OversightFold implements Oversight {
   readonly rows: Oversight['rows'] = (breathe) => this.#sums.rows(breathe);
 
   /** The call after one more event; undefined for an event that this report does not look at. */
-  #follow(recorded: RecordedEvent): Followed | undefined {
+  #follow(recorded: RecordedEvent, keeps = false): Followed | undefined {
     const { type, metadata } = recorded;
     const callId = metadata.callId ?? '';
     const before = this.#followed.get(callId) ?? (type === 'ToolCallRequested' ? unrequested : undefined);
     if (before === undefined || this.#aside.has(callId) || !followedEvents.has(type)) return undefined;
     const after = followedAfter(before, toToolCallEvent(upcast(recorded)));
-    if (isOver(after.state, type)) this.#followed.delete(callId);
+    if (!keeps && isOver(after.state, type)) this.#followed.delete(callId);
     else this.#followed.set(callId, after);
     return after;
   }
 
   /** A copy for one person says nothing of when the others saw it. */
-  #shown(callId: string, { data }: RecordedEvent): void {
+  #shown({ data, metadata }: RecordedEvent): void {
+    const callId = metadata.callId ?? '';
     const call = this.#followed.get(callId);
     const { channelId, deliveredAt } = data as { readonly channelId: string; readonly deliveredAt: string };
     if (call === undefined || call.shownMs.has(channelId)) return;
@@ -167,7 +170,7 @@ class OversightFold implements Oversight {
     const respondedMs = Date.parse(vote.respondedAt);
     const answerableMs = answerableAtMs(approval, vote);
     const seenMs = Math.max(answerableMs, before.shownMs.get(vote.via) ?? 0);
-    const fast = isFast(vote, respondedMs - seenMs, readingMs(pace, before.characters));
+    const fast = isFast(vote, respondedMs - seenMs, readingMs(pace, before.characters.get(vote.proposal) ?? 0));
     const figures: Counted[] = ['decisions', decided[vote.decision.type]];
     if (fast) figures.push('fastApprovals');
     if (onBehalfOf !== null) figures.push('onBehalfOf');
@@ -211,11 +214,17 @@ function figuresOf({ type }: ToolCallEvent): readonly Counted[] {
 }
 
 function followedAfter({ state, characters, shownMs }: Followed, event: ToolCallEvent): Followed {
-  return {
-    state: toolCallDecider.evolve(state, withoutArguments(event)),
-    characters: charactersOf(event) ?? characters,
-    shownMs,
-  };
+  const after = toolCallDecider.evolve(state, withoutArguments(event));
+  // Each question has messages and proposals of its own.
+  if (event.type === 'ApprovalRequested')
+    return { state: after, characters: new Map([[1, characters.get(1) ?? 0]]), shownMs: new Map() };
+  const shown = charactersOf(event);
+  if (shown === undefined) return { state: after, characters, shownMs };
+  const approval = after.status === 'recorded' ? after.approvals.at(-1) : undefined;
+  const proposal = approval?.votes.at(-1)?.proposal ?? 1;
+  // An edit that changes nothing is a vote for the request.
+  const isKnown = proposal === 1 && characters.has(1);
+  return { state: after, characters: isKnown ? characters : new Map(characters).set(proposal, shown), shownMs };
 }
 
 /** Nothing more can happen to its approvals, except that it is asked about again. */
