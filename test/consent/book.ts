@@ -28,7 +28,10 @@ export interface Vote {
 export interface Proposal {
   readonly content: Content;
   readonly rules: readonly Rule[];
+  /** Who proposed it; null: the agent. */
   readonly by: string | null;
+  /** In whose place they did. */
+  readonly inPlaceOf: string | null;
   readonly at: number;
   votes: Vote[];
   /** The rules whose escalation the product showed to have begun, and when. */

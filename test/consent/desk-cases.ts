@@ -28,6 +28,10 @@ export const deskCases: Readonly<Record<string, readonly Command[]>> = {
   'a person takes back what they said at the front end': [
     ...[open('support'), amyToo, request(150), edit('desk#amy', 300), withdraw('amy'), approve('ben'), claim()],
   ],
+  'a person takes back, under another name, their agreement to an edit whose vote was lost': [
+    ...[open('support'), amyToo, request(150), edit('desk#amy', 300), close, open('support'), approve('amy')],
+    ...[withdraw('amy'), approve('ben'), approve('cleo'), claim()],
+  ],
   'a person leaves the front end before the decision': [
     ...[open('support'), request(150), approve('desk#kim'), end('desk#Kim'), approve('ben'), claim()],
     ...[approve('desk#kim'), claim()],

@@ -24,7 +24,13 @@ export class Questions {
   opened(call: Call, rule: Rule, expiresIn: number | null): void {
     const { now } = this.#book;
     const content = { kind: 'run', amount: call.amount, secret: call.secret } as const;
-    const proposal: Proposal = { content, rules: [rule], by: null, at: now, votes: [], escalated: new Map() };
+    const proposal: Proposal = {
+      content,
+      rules: [rule],
+      by: null,
+      inPlaceOf: null,
+      ...{ at: now, votes: [], escalated: new Map() },
+    };
     this.#book.rounds += 1;
     call.rounds.push({
       ...{ nth: this.#book.rounds, askedAt: now, expiresIn, isDisputed: false, proposals: [proposal], end: null },

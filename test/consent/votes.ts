@@ -191,7 +191,8 @@ export class Votes {
       must(this.#seats.isAssured(next.rules, vote.by), 1, `${vote.by} proposed what a rule asks more assurance for`);
       must(round.proposals.length < 64, 13, 'the 65th proposal of an approval');
       const votes = [...others.filter(({ agrees }) => !agrees), vote];
-      round.proposals.push({ ...next, by: vote.by, at: this.#book.now, votes, escalated: new Map() });
+      const { by, inPlaceOf } = vote;
+      round.proposals.push({ ...next, by, inPlaceOf, at: this.#book.now, votes, escalated: new Map() });
     }
   }
 

@@ -24,7 +24,7 @@ export class Withdrawals {
     // A front end takes back what it passed on itself.
     const isOwn = (vote: Vote): boolean =>
       isOfDesk(by) ? isUnder(by, vote) : this.#seats.isOfSame(vote, { by, inPlaceOf: null });
-    this.#takenBack(call, isOwn);
+    this.#takenBack(call, isOwn, answer);
     takeOver(this.#book, answer, new Map([[id, [call.state]]]));
   }
 
@@ -32,19 +32,24 @@ export class Withdrawals {
   endPerson({ person, by }: Of<'end-person'>, answer: Answer): void {
     const isGone = by === 'desk' && !this.#seats.desk.isOpen;
     must(isGone === (answer.refused !== null), 8, `the end of ${person} came to ${String(answer.refused)}`);
-    if (!isGone) for (const call of this.#book.calls.values()) this.#takenBack(call, (vote) => isUnder(person, vote));
+    const isMeant = (vote: Vote): boolean => !isGone && isUnder(person, vote);
+    for (const call of this.#book.calls.values()) this.#takenBack(call, isMeant, answer);
     takeOver(this.#book, answer);
   }
 
-  #takenBack(call: Call, isMeant: (vote: Vote) => boolean): void {
+  #takenBack(call: Call, isMeant: (vote: Vote) => boolean, answer: Answer): void {
     const round = call.rounds.at(-1);
     const current = round?.proposals.at(-1);
     if (round === undefined || current === undefined || call.state !== 'awaiting_approval') return;
     const ended = current.votes.filter(isMeant);
     current.votes = current.votes.filter((vote) => !ended.includes(vote));
-    const { by } = current;
-    if (by !== null && ended.some((vote) => this.#seats.who(vote.by) === this.#seats.who(by)))
-      endProposal(round, current, this.#book.now);
+    const { by, inPlaceOf } = current;
+    if (by === null) return;
+    const isProposers = ended.some((vote) => folded(vote.by) === folded(by));
+    // The vote that proposed it counts no more, and the one of its person under another name is taken back: both readings of law 2 hold.
+    const mayBeProposers = ended.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf }));
+    const isNext = answer.calls.get(call.id)?.approval?.proposal === round.proposals.length + 1;
+    if (isProposers || (mayBeProposers && isNext)) endProposal(round, current, this.#book.now);
   }
 }
 
@@ -58,5 +63,5 @@ function endProposal(round: Round, ended: Proposal, now: number): void {
   const first = round.proposals[0];
   must(first !== undefined, 2, 'a round has the request as its first proposal');
   const votes = ended.votes.filter(({ agrees }) => !agrees);
-  round.proposals.push({ ...first, by: null, at: now, votes, escalated: new Map() });
+  round.proposals.push({ ...first, by: null, inPlaceOf: null, at: now, votes, escalated: new Map() });
 }
