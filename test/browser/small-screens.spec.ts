@@ -72,6 +72,25 @@ describe('on a small screen', () => {
     await page.getByText(/^Approved: delete_file/).waitFor();
   });
 
+  it('has values in many others within the screen, and a bar before each line of a text but not before the rows of one', async () => {
+    const world = await openWorld();
+    const inside = (levels: number): object =>
+      levels === 0 ? { path: '/etc/passwd', all: ['x', {}] } : { k: inside(levels - 1) };
+    const script = `# ${'-'.repeat(200)}\nrm -rf /srv/data`;
+    const [call] = await world.ask([{ arguments: { ...inside(55), script } }]);
+    const { page } = await openInbox(browser(), world.url, 'ann', { viewport: phone });
+    await page.goto(`${world.url}/approvals/${call?.approval?.approvalId ?? ''}`);
+    const value = page.getByText('“/etc/passwd”');
+    await value.scrollIntoViewIfNeeded();
+    const { x, width } = (await value.boundingBox()) ?? { x: 0, width: 0 };
+    expect(width).toBeGreaterThan(100);
+    expect(x + width).toBeLessThan(phone.width);
+    expect(await page.evaluate('document.querySelector(".cs-pane-scroll").scrollWidth')).toBeLessThanOrEqual(
+      phone.width,
+    );
+    expect(await page.locator('.cs-diff-sign').allInnerTexts()).toEqual(['│', '│']);
+  });
+
   it('many are approved only after their labels were on screen too, which stand below', async () => {
     const world = await openWorld();
     await world.ask(

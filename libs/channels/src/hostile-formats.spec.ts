@@ -7,6 +7,7 @@ import { htmlOf } from './email/mail-text.js';
 import { Secret } from '@countersign/runtime';
 import { messageOf } from './slack/blocks.js';
 import { createSlackTokens } from './slack/slack-channel.js';
+import { telegramMessageOf } from './telegram/telegram-message.js';
 
 const { signal } = new AbortController();
 const noticeOf = (text: string) =>
@@ -44,6 +45,18 @@ describe('in the HTML of a mail', () => {
     expect(spaced.map(([, tag]) => tag)).toEqual(['h2', 'td', 'td']);
     for (const [, , attributes] of spaced) expect(attributes).toContain('white-space:pre-wrap');
   });
+});
+
+it('in Telegram a name or a place is neither link nor mention nor command, also in the headline and in a warning', () => {
+  const name = 'sign-in.example.com/@all_admins';
+  const schemaNotes = [{ pointer: `/${name}`, why: 'is odd' }];
+  const notice = sampleNotice({ toolName: name, approval: { schemaNotes, requestedBy: name, labels: { cwd: name } } });
+  const { text, entities } = telegramMessageOf(notice, { seal: () => 'token' }, null);
+  const isCode = (at: number): boolean =>
+    entities.some(({ type, offset, length }) => type !== 'bold' && offset <= at && at < offset + length);
+  const places = Array.from(text.matchAll(/sign-in/g), ({ index }) => index);
+  expect(places.length).toBeGreaterThan(4);
+  expect(places.filter((at) => !isCode(at))).toEqual([]);
 });
 
 describe('in Slack', () => {

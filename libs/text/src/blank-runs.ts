@@ -10,24 +10,35 @@ export interface BlankRun {
   readonly words: string;
 }
 
-/** Returns whether a text has a blank run. `partedBy`: the line ends and tabs that are shown as themselves. */
-export function hasBlankRun(text: string, partedBy: string): boolean {
+/** How the text is shown. */
+export interface BlankOptions {
+  /** The line ends and tabs that are shown as themselves. */
+  readonly partedBy: string;
+  /** True: line by line, so blanks at the end of a line are not seen at all. */
+  readonly inLines: boolean;
+}
+
+/** Returns whether a text has a blank run. */
+export function hasBlankRun(text: string, { partedBy, inLines }: BlankOptions): boolean {
+  if (inLines && /[ \t](?:\n|$)/.test(text)) return true;
   if (/ {8}/.test(text)) return true;
   if (partedBy.includes('\t') && /[ \t]{8}/.test(text)) return true;
   return partedBy.includes('\n') && /(?:^|\n)(?:\n{3}|[ \t]+(?:\n|$))/.test(text);
 }
 
 /**
- * Finds the blank runs of a text by their first character: 8 or more spaces, lines of spaces alone, and 3 or
+ * Finds the blank runs of a text by their first character: 8 or more spaces, any number of them at the end of a line that is shown as a line, and 3 or
  * more empty lines. Their words say exactly what they are.
- * Attack: a command behind 240 spaces or 300 empty lines, where no person scrolls.
+ * Attacks: a command behind 240 spaces or 300 empty lines, where no person scrolls; a space after a \, so that the next line is no part of
+ * this one.
  */
-export function blankRuns(characters: readonly string[], partedBy: string): ReadonlyMap<number, BlankRun> {
+export function blankRuns(characters: readonly string[], options: BlankOptions): ReadonlyMap<number, BlankRun> {
+  const { partedBy } = options;
   const runs = new Map<number, BlankRun>();
   let at = 0;
   while (at < characters.length) {
     const lines = partedBy.includes('\n') ? blankLinesAt(characters, at) : undefined;
-    const run = lines ?? blanksAt(characters, at, partedBy);
+    const run = lines ?? blanksAt(characters, at, options);
     if (run !== undefined) runs.set(at, run);
     at = run?.end ?? at + 1;
   }
@@ -57,12 +68,17 @@ function blankLineAt(characters: readonly string[], start: number): string | und
   return characters.slice(start, end).join('');
 }
 
-function blanksAt(characters: readonly string[], start: number, partedBy: string): BlankRun | undefined {
+function blanksAt(
+  characters: readonly string[],
+  start: number,
+  { partedBy, inLines }: BlankOptions,
+): BlankRun | undefined {
   const isOne = (character: string | undefined): boolean =>
     character === ' ' || (character === '\t' && partedBy.includes('\t'));
   let end = start;
   while (isOne(characters[end])) end += 1;
-  if (end - start < blanksMin) return undefined;
+  const isUnseen = inLines && (end === characters.length || characters[end] === '\n');
+  if (end - start < (isUnseen ? 1 : blanksMin)) return undefined;
   return { end, words: blankWords(characters.slice(start, end).join('')) };
 }
 

@@ -92,6 +92,13 @@ describe('segments', () => {
     expect(shown(`a\t\t\t\t${' '.repeat(4)}b`)).toBe('a⟦4 tabs, 4 spaces⟧b');
   });
 
+  it('mark each blank at the end of a line that is shown as one', () => {
+    const shown = (text: string): string => textOf(segmentsOf(text, { partedBy: '\n\t', inLines: true }));
+    expect(shown('echo \\ \n  rm x\t\n\ntrue')).toBe('echo \\⟦1 space⟧\n  rm x⟦1 tab⟧\n\ntrue');
+    expect(textOf(lineSegments('a b  '))).toBe('a b⟦2 spaces⟧');
+    expect(textOf(segmentsOf('a b  '))).toBe('a b  ');
+  });
+
   it('of a line leave its indentation where it is short', () => {
     expect(textOf(lineSegments(`${' '.repeat(7)}a`))).toBe(`${' '.repeat(7)}a`);
     for (const spaces of [8, 16, 24, 25]) {

@@ -1,4 +1,4 @@
-import { blankRuns, hasBlankRun } from './blank-runs.js';
+import { blankRuns, hasBlankRun, type BlankOptions } from './blank-runs.js';
 import { confusableLetters } from './confusable.js';
 
 /**
@@ -34,6 +34,8 @@ export interface SegmentOptions {
    * separately as well as in the whole.
    */
   readonly partedBy?: string;
+  /** True for a text that is shown line by line: blanks at the end of a line are marked, whatever their number. Default: false. */
+  readonly inLines?: boolean;
 }
 
 /**
@@ -44,12 +46,12 @@ export interface SegmentOptions {
  * @example
  * segmentsOf('ok\u001b[2J').map(({ text }) => text); // ['ok', '⟦U+001B⟧', '[2J']
  */
-export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {}): readonly Segment[] {
-  if (isPlain(text, partedBy)) return text === '' ? [] : [{ kind: 'text', text }];
+export function segmentsOf(text: string, { partedBy = '', inLines = false }: SegmentOptions = {}): readonly Segment[] {
+  if (isPlain(text, { partedBy, inLines })) return text === '' ? [] : [{ kind: 'text', text }];
   const segments: Segment[] = [];
   const characters = Array.from(text);
   const posing = confusableLetters(characters, partedBy);
-  const runs = blankRuns(characters, partedBy);
+  const runs = blankRuns(characters, { partedBy, inLines });
   // No part of a canonical text equals another text.
   const equals = equalsAnother(text) ? equalsAnother : () => false;
   let plain = '';
@@ -92,9 +94,9 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
 }
 
 /** A fast path for most texts, including long typed ones, which are processed at every key. */
-function isPlain(text: string, partedBy: string): boolean {
-  for (const [character] of text.matchAll(beyondAscii)) if (!partedBy.includes(character)) return false;
-  return !hasBlankRun(text, partedBy);
+function isPlain(text: string, options: BlankOptions): boolean {
+  for (const [character] of text.matchAll(beyondAscii)) if (!options.partedBy.includes(character)) return false;
+  return !hasBlankRun(text, options);
 }
 
 /** @param combined the position of the character among those that combine with the base; 0 for a base. */
@@ -117,9 +119,9 @@ function reasonOf(character: string, clings: boolean, poses: boolean): MarkReaso
   return character === ours || unseen.test(character) ? 'unseen' : undefined;
 }
 
-/** The segments of one line of a text. An indentation is marked like any other run of spaces. */
+/** The segments of one line of a text. An indentation is marked like any other run of spaces, and so are blanks at its end. */
 export function lineSegments(line: string): readonly Segment[] {
-  return segmentsOf(line, { partedBy: '\t' });
+  return segmentsOf(line, { partedBy: '\t', inLines: true });
 }
 
 /** The visible mark of a character that is not shown as itself: `⟦U+202E⟧`. */

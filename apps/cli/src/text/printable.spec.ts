@@ -9,7 +9,8 @@ describe('printableLines', () => {
   });
 
   it.each(hostileTexts.filter(({ text }) => !/[\n\t]/.test(text)))('shows $name, on every line', ({ text, shown }) => {
-    expect(printableLines(`${text}\n\t${text}`)).toEqual([shown, `⇥  ${shown}`]);
+    const line = shown.replace(/ +$/, (blanks) => `⟦${String(blanks.length)} spaces⟧`);
+    expect(printableLines(`${text}\n\t${text}`)).toEqual([line, `⇥  ${line}`]);
   });
 });
 

@@ -9,7 +9,7 @@ export function codePointsOf(text: string): string[] {
 
 /** The lines of a foreign text, each printable. Line ends split; a tab is shown as `⇥` and two spaces. */
 export function printableLines(text: string): string[] {
-  const shown = textOf(segmentsOf(text.replaceAll('\r\n', '\n'), { partedBy: '\n\t' }));
+  const shown = textOf(segmentsOf(text.replaceAll('\r\n', '\n'), { partedBy: '\n\t', inLines: true }));
   return shown.replaceAll('\t', '⇥  ').split('\n');
 }
 

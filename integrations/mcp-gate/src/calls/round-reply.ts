@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
+import { nameWords } from '@countersign/text';
 import { approvalUrl } from '@countersign/worker-sdk';
 import type { RequestRound } from '../stateless/request-round.js';
 import { objectOf, type Reply } from '../wire.js';
@@ -38,6 +39,6 @@ export function roundReply(approval: ApprovalView, waited: WaitingRound): Reply 
 }
 
 function questionOf({ approvalId, toolName }: ApprovalView, inboxUrl: string): object {
-  const message = `A person must decide about ${toolName} (approval ${approvalId}). It runs after they have approved it.`;
+  const message = `A person must decide about ${nameWords(toolName)} (approval ${approvalId}). It runs after they have approved it.`;
   return { method: 'elicitation/create', params: { mode: 'url', message, url: approvalUrl(inboxUrl, approvalId) } };
 }

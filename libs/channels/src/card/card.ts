@@ -236,7 +236,7 @@ function untilFact(approval: ApprovalView | null): (readonly [string, string])[]
 function wordsOf(approval: ApprovalView | null): (readonly [string, string])[] {
   return (approval === null ? [] : ownWordsOf(approval)).map(([label, text]) => {
     // Each line has a bar in front, so that a foreign line cannot look like one of ours.
-    const { text: shown } = look(text.slice(0, wordsMax).replaceAll('\r\n', '\n'), { partedBy: '\n' });
+    const { text: shown } = look(text.slice(0, wordsMax).replaceAll('\r\n', '\n'), { partedBy: '\n', inLines: true });
     const lines = shown.split('\n').map((line) => `│ ${line}`);
     const left = text.length - wordsMax;
     if (left > 0) lines.push(`│ ${moreCharacters(left)}`);

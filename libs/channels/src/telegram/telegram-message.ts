@@ -52,12 +52,12 @@ export function telegramMessageOf(
 /** All of a card that a person decides about. The agent's words come after it. */
 function agreedIn(card: Card): Builder {
   const builder = createBuilder();
-  builder.add(`${card.headline}\n`, 'bold');
+  // As code, so that foreign names do not become links, mentions or commands. Telegram allows no bold in it.
+  builder.add(`${card.headline}\n`, 'code');
   for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
   builder.add('\n');
   // Above what may fill the message: a card without a button to approve says why.
-  for (const warning of card.warnings) builder.add(`⚠ ${warning}\n`);
-  // Formatted as code, so that foreign names do not become links, mentions or commands.
+  for (const warning of card.warnings) builder.add('⚠ ').add(warning, 'code').add('\n');
   for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
   // Written as text: Telegram makes a link of it, and refuses a button whose address is not public.
   if (card.link !== null) builder.add(`Look at the whole in the inbox: ${card.link}\n`);

@@ -40,7 +40,20 @@ const blankText = fc
   .array(fc.constantFrom('', ' ', '\t', ' \t', '\t ', '    \t\t\t\t', '\t\t\t\t    '), { minLength: 2, maxLength: 5 })
   .map((lines) => ['a', ...lines, 'b'].join('\n'));
 
+/** A value in so many others. */
+function inside(levels: number, value: JsonValue): JsonValue {
+  return levels === 0 ? value : { [`k${String(levels)}`]: inside(levels - 1, value) };
+}
+
 describe('the arguments on the card', () => {
+  it('leave room for a value in many others', () => {
+    const markup = renderToStaticMarkup(
+      createElement(Arguments, { value: { all: inside(60, ['DELETE', 'EVERYTHING']) }, hiddenValues: [] }),
+    );
+    expect(markup.match(/<dl/g)?.length).toBeLessThan(6);
+    expect(markup).toMatch(/\/k3\/k2\/k1<\/dt>.*DELETE/);
+  });
+
   it.each<[JsonValue, JsonValue]>([
     [['x'], 'x'],
     [['x', 'y'], 'x”, “y'],
@@ -57,6 +70,10 @@ describe('the arguments on the card', () => {
       { before: 'x\nDROP TABLE a;', after: 'x\nDROP TABLE a;' },
       { before: 'x\nSELECT * FR a', after: 'x\nSELECT * FR a' },
     ],
+    [inside(9, [{ a: [1] }, 2]), inside(9, [{ a: { 0: 1 } }, 2])],
+    [inside(9, { a: { b: 'x' } }), inside(9, { 'a/b': 'x' })],
+    [inside(9, { a: { '[0]': 'x' } }), inside(9, { a: [['x', { b: 1 }]] })],
+    [inside(9, { 'a"/"b': 'x' }), inside(9, { a: { '"b': 'x' } })],
     ['@@ -1,2 +1 @@\n--- a\n --- b', '@@ -1,2 +1 @@\n --- a\n--- b'],
     ['a\n\n \n\t\nb', 'a\n \n\n\t\nb'],
   ])('%j does not read like %j', (one, other) => {

@@ -7,7 +7,7 @@ import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';
 import { End } from './seen.js';
-import { isInline, shownName, tableOf } from './value-table.js';
+import { hasPaths, isInline, membersAt, shownName, tableOf } from './value-table.js';
 import type { ValueTable } from './value-table.js';
 
 /** The arguments of a call: the values, then every multi-line text as lines. Nothing is omitted or cut. */
@@ -21,13 +21,12 @@ export const Arguments = memo(function Arguments(props: {
   const { value, hiddenValues, note = writtenMaskNote } = props;
   const { blocks, standIns } = useMemo(() => textBlocksOf(value), [value]);
   const written = useMemo(() => notedMasks(value, hiddenValues, note), [value, hiddenValues, note]);
-  const members = membersOf(value, '');
   return (
     <div className="cs-arguments">
-      {members.length === 0 ? (
+      {membersOf(value, '').length === 0 ? (
         <p className="cs-muted">No arguments.</p>
       ) : (
-        <Members members={members} standIns={standIns} written={written} isList={false} />
+        <Members value={value} pointer="" depth={0} standIns={standIns} written={written} />
       )}
       {blocks.map((block, index) => (
         <figure key={index} className="cs-block">
@@ -59,40 +58,39 @@ function notedMasks(
   return new Map(Array.from(places, (pointer) => [pointer, note]));
 }
 
-interface MembersProps {
-  readonly members: readonly Member[];
+interface Shown {
   readonly standIns: ReadonlyMap<string, string>;
   /** The notes at the places of texts that read like hidden values and are none. */
   readonly written: ReadonlyMap<string, string>;
-  readonly isList: boolean;
 }
 
-function Members({ members, standIns, written, isList }: MembersProps): ReactNode {
+interface ValueProps extends Shown {
+  readonly value: JsonValue;
+  readonly pointer: string;
+  /** How many values it is in. */
+  readonly depth: number;
+}
+
+function Members({ value: whole, pointer: place, depth, standIns, written }: ValueProps): ReactNode {
+  const isBelow = (pointer: string): boolean => standIns.has(pointer);
+  const isNested = (value: JsonValue, pointer: string): boolean =>
+    hasPaths(depth) || (membersOf(value, pointer).length > 0 && !isInline(value, pointer, isBelow));
+  const nameOf = (name: string): ReactNode => {
+    if (hasPaths(depth)) return <Marked text={name} />;
+    return Array.isArray(whole) ? <span className="cs-muted">{name}</span> : <Marked text={shownName(name)} />;
+  };
   return (
     <dl className="cs-members">
-      {members.map(({ name, pointer, value }) => (
-        <div
-          key={pointer}
-          className="cs-member"
-          data-nested={
-            membersOf(value, pointer).length > 0 && !isInline(value, pointer, (place) => standIns.has(place))
-          }
-        >
-          <dt>{isList ? <span className="cs-muted">{name}</span> : <Marked text={shownName(name)} />}</dt>
+      {membersAt(depth, { value: whole, pointer: place, isBelow }).map(({ name, pointer, value }) => (
+        <div key={pointer} className="cs-member" data-nested={isNested(value, pointer)}>
+          <dt>{nameOf(name)}</dt>
           <dd>
-            <Value value={value} pointer={pointer} standIns={standIns} written={written} />
+            <Value value={value} pointer={pointer} depth={depth + 1} standIns={standIns} written={written} />
           </dd>
         </div>
       ))}
     </dl>
   );
-}
-
-type Shown = Pick<MembersProps, 'standIns' | 'written'>;
-
-interface ValueProps extends Shown {
-  readonly value: JsonValue;
-  readonly pointer: string;
 }
 
 /** A list of objects. It is as wide as the card, so that nothing is to its side. */
@@ -122,7 +120,7 @@ function Rows({ table: { columns, rows }, standIns, written }: { table: ValueTab
                     —
                   </span>
                 ) : (
-                  <Value value={cell.value} pointer={cell.pointer} standIns={standIns} written={written} />
+                  <Value value={cell.value} pointer={cell.pointer} depth={0} standIns={standIns} written={written} />
                 )}
               </td>
             ))}
@@ -134,14 +132,14 @@ function Rows({ table: { columns, rows }, standIns, written }: { table: ValueTab
 }
 
 /** A short list. Its brackets tell it from a value alone. */
-function Line({ members, standIns, written }: Omit<MembersProps, 'isList'>): ReactNode {
+function Line({ members, standIns, written }: { members: readonly Member[] } & Shown): ReactNode {
   return (
     <>
       <span className="cs-muted">[</span>
       {members.map((member, index) => (
         <Fragment key={member.pointer}>
           {index > 0 && <span className="cs-muted">, </span>}
-          <Value value={member.value} pointer={member.pointer} standIns={standIns} written={written} />
+          <Value value={member.value} pointer={member.pointer} depth={0} standIns={standIns} written={written} />
         </Fragment>
       ))}
       <span className="cs-muted">]</span>
@@ -149,7 +147,7 @@ function Line({ members, standIns, written }: Omit<MembersProps, 'isList'>): Rea
   );
 }
 
-function Value({ value, pointer, standIns, written }: ValueProps): ReactNode {
+function Value({ value, pointer, depth, standIns, written }: ValueProps): ReactNode {
   const standIn = standIns.get(pointer);
   if (standIn !== undefined) return <span className="cs-muted">{standIn}</span>;
   const members = membersOf(value, pointer);
@@ -158,7 +156,7 @@ function Value({ value, pointer, standIns, written }: ValueProps): ReactNode {
   if (table !== undefined) return <Rows table={table} standIns={standIns} written={written} />;
   if (isInline(value, pointer, isBelow)) return <Line members={members} standIns={standIns} written={written} />;
   if (members.length > 0)
-    return <Members members={members} standIns={standIns} written={written} isList={Array.isArray(value)} />;
+    return <Members value={value} pointer={pointer} depth={depth} standIns={standIns} written={written} />;
   if (typeof value !== 'string') return <span className="cs-value-plain">{JSON.stringify(value)}</span>;
   const note = written.get(pointer);
   return looksHidden(value) && note === undefined ? (

@@ -5,6 +5,8 @@ import { MarkedLine } from '../ui/marked.js';
 import { SeenBox } from './seen.js';
 
 const signs = { '+': 'added', '-': 'removed', ' ': undefined, '@': undefined } as const;
+/** Attack: a row that goes on reads like a line of its own, such as a comment. So each line has a sign. */
+const shownSigns = { '+': '+', '-': '-', ' ': '·', '@': '│' } as const;
 /** Rendering more lines than this takes visible time, so they are shown on request. */
 const atOnceMax = 400;
 
@@ -18,7 +20,7 @@ export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: '
         {shown.map((line, index) => (
           <div key={index} className="cs-diff-line" data-sign={kind === 'plain' ? ' ' : line.kind}>
             <span className="cs-diff-sign">
-              {kind === 'plain' ? ' ' : line.kind === '@' ? '│' : line.kind}
+              {shownSigns[kind === 'plain' ? '@' : line.kind]}
               {kind === 'diff' && signs[line.kind] !== undefined && (
                 <span className="cs-visually-hidden"> {signs[line.kind]}: </span>
               )}

@@ -55,6 +55,42 @@ export function isInline(value: JsonValue, pointer: string, isBelow: (pointer: s
 
 const plainName = /^[\p{L}_$][\p{L}\p{M}\p{N}_.$-]*$/u;
 
+/** From this depth on, nested values have no indentation but paths: each level takes room, and the last ones would have none. */
+const depthMax = 4;
+
+/**
+ * Returns the members as they are shown at this depth. From a depth on, the values inside of them stand in their place, and their names are
+ * paths. No two values have the same paths: a list item is `[0]`, a member `/name`, and a name that could be read as a path is in quotes.
+ * Attack: a value in so many others that it stands to the side of the screen.
+ */
+export function membersAt(
+  depth: number,
+  { value, pointer, isBelow }: { value: JsonValue; pointer: string; isBelow: (pointer: string) => boolean },
+): readonly Member[] {
+  const members = membersOf(value, pointer);
+  if (depth < depthMax) return members;
+  const isList = Array.isArray(value);
+  return members.flatMap((member) => {
+    const name = isList
+      ? `[${member.name}]`
+      : `/${plainName.test(member.name) ? member.name : JSON.stringify(member.name)}`;
+    const place = { value: member.value, pointer: member.pointer, isBelow };
+    if (!isTree(place)) return [{ ...member, name }];
+    return membersAt(depth, place).map((inner) => ({ ...inner, name: name + inner.name }));
+  });
+}
+
+/** Returns whether the names of a member are paths at this depth. */
+export function hasPaths(depth: number): boolean {
+  return depth >= depthMax;
+}
+
+/** Returns whether a value is shown as members, and not on one line, as a table or elsewhere. */
+export function isTree({ value, pointer, isBelow }: Parameters<typeof membersAt>[1]): boolean {
+  const isElsewhere = isBelow(pointer) || isInline(value, pointer, isBelow) || tableOf(value, pointer, isBelow);
+  return !isElsewhere && membersOf(value, pointer).length > 0;
+}
+
 /**
  * The name of a member, in quotes where it could be read as something else: `{ "0": … }` is no list, and a name may be empty.
  */

@@ -12,7 +12,7 @@ export const Marked = memo(function Marked({
   text: string;
   keepsLines?: boolean;
 }): ReactNode {
-  return shown(segmentsOf(text, keepsLines ? { partedBy: '\n\t' } : {}));
+  return shown(segmentsOf(text, keepsLines ? { partedBy: '\n\t', inLines: true } : {}));
 });
 
 /** A foreign name on a line of ours, in quotes where it could be read as a part of that line. */
