@@ -1,13 +1,13 @@
 package countersign
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gowebpki/jcs"
@@ -299,10 +299,10 @@ func (c ToolCall) sentence() string {
 }
 
 func (c ToolCall) reason() string {
-	reason := "no reason was given"
+	reason := noReason
 	if c.Approval != nil {
 		for _, response := range c.Approval.Responses {
-			if response.Counted && response.Decision.Type == "deny" && response.Reason != nil {
+			if response.Counted && response.Decision.Type == "deny" && response.Reason != nil && strings.TrimSpace(*response.Reason) != "" {
 				reason = *response.Reason
 			}
 		}
@@ -310,10 +310,20 @@ func (c ToolCall) reason() string {
 	return reason
 }
 
+const noReason = "no reason was given"
+
 func messageOf(cause json.RawMessage) string {
-	var named struct{ Message string }
-	if json.Unmarshal(cause, &named) == nil && named.Message != "" {
-		return named.Message
+	var named struct{ Message *string }
+	var words string
+	switch {
+	case json.Unmarshal(cause, &words) == nil:
+	case json.Unmarshal(cause, &named) == nil && named.Message != nil:
+		words = *named.Message
+	default:
+		words = string(cause)
 	}
-	return string(bytes.TrimSpace(cause))
+	if strings.TrimSpace(words) == "" {
+		return noReason
+	}
+	return words
 }

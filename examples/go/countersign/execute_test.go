@@ -168,4 +168,18 @@ func TestTheModelHearsTheReasonOfADenialThatCounts(t *testing.T) {
 	if !strings.HasSuffix(call.Text(), "not today") {
 		t.Fatal(call.Text())
 	}
+	for _, end := range []string{
+		`{"state":"cancelled","error":null}`,
+		`{"state":"failed","error":{"message":" "}}`,
+		`{"state":"failed","error":""}`,
+		`{"state":"denied","approval":{"responses":[{"decision":{"type":"deny"},"reason":" ","counted":true}]}}`,
+	} {
+		var call ToolCall
+		if err := json.Unmarshal([]byte(end), &call); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(call.Text(), ": no reason was given") {
+			t.Fatal(call.Text())
+		}
+	}
 }

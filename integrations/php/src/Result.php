@@ -84,11 +84,12 @@ final class Result
     /** @param list<object> $votes */
     private static function reasonOf(object $call, array $votes): string
     {
-        $reasons = array_filter(array_map(fn (object $vote) => trim($vote->reason ?? ''), $votes));
+        $reasons = array_filter(array_map(fn (object $vote) => trim($vote->reason ?? ''), $votes), fn (string $words) => $words !== '');
+        $why = $call->verdict->why ?? [];
         return match ($call->state) {
             'failed' => self::words($call->error ?? null) ?? 'the tool failed',
-            'denied' => end($reasons) ?: 'User denied',
-            'blocked' => self::isInCode($call) ? (string) end($call->verdict->why) : implode('; ', $call->verdict->why),
+            'denied' => $reasons === [] ? 'User denied' : end($reasons),
+            'blocked' => implode('; ', self::isInCode($call) ? array_slice($why, -1) : $why) ?: "rule {$call->verdict->ruleId}",
             'expired' => ($call->approval->state ?? null) === 'approved' ? 'it was approved but not run in time' : 'no person answered in time',
             'cancelled' => self::words($call->error ?? null) ?? 'it was cancelled',
             default => 'it was started and never reported back',
@@ -119,9 +120,11 @@ final class Result
 
     private static function words(mixed $error): ?string
     {
-        if ($error === null || is_string($error)) {
-            return $error;
+        if ($error === null) {
+            return null;
         }
-        return is_string($error->message ?? null) ? $error->message : Json::encode($error);
+        $words = is_string($error) ? $error : $error->message ?? null;
+        // An empty text would be read as the output of a tool that worked.
+        return is_string($words) ? (trim($words) === '' ? null : $words) : Json::encode($error);
     }
 }

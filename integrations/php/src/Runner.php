@@ -155,7 +155,7 @@ final class Runner
         try {
             $output = $tool->run($claim->arguments, $execution);
         } catch (Throwable $error) {
-            return ['status' => 'failed', 'error' => ['code' => 'tool-error', 'name' => $error::class, 'message' => Faults::text($error->getMessage())]];
+            return ['status' => 'failed', 'error' => ['code' => 'tool-error', 'name' => $error::class, 'message' => Faults::text($error->getMessage()) ?: $error::class]];
         }
         try {
             Json::canonical($output);

@@ -94,6 +94,20 @@ test('a result names an answer that two people agreed to, and the people whose v
     same(['paid', ['ada', 'ben']], [$edited->text, $edited->decidedBy]);
 });
 
+test('a result without a success is never told in an empty text', function () {
+    $reason = fn (string $state, mixed $error, array $more = []) => Result::of((object) [
+        ...['toolCallId' => 'c1', 'toolName' => 'pay', 'callId' => 'tc_1', 'state' => $state, 'arguments' => (object) [], 'error' => $error],
+        ...$more,
+    ])->reason;
+    foreach ([null, '', ' ', (object) ['message' => '']] as $error) {
+        same(['the tool failed', 'it was cancelled'], [$reason('failed', $error), $reason('cancelled', $error)]);
+    }
+    same(['no', '{"status":500}'], [$reason('failed', 'no'), $reason('failed', (object) ['status' => 500])]);
+    same('rule never', $reason('blocked', null, ['verdict' => (object) ['ruleId' => 'never', 'why' => []]]));
+    $denials = array_map(fn (string $why) => (object) ['decision' => (object) ['type' => 'deny'], 'respondedBy' => 'ada', 'counted' => true, 'reason' => $why], ['0', ' ']);
+    same('0', $reason('denied', null, ['approval' => (object) ['responses' => $denials]]));
+});
+
 test('a response of one person is not sent in the name of another', function () {
     $kim = (new FrontEnd('http://127.0.0.1:9', 'token'))->as(id: 'kim');
     throws(InvalidArgumentException::class, '/approvedBy/', fn () => $kim->respond(new ApprovalResponse('apr_1', true, approvedBy: 'lou')));

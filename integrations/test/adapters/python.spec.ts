@@ -28,7 +28,7 @@ if (hasPython) {
     [
       'code allows a call, asks people, or denies it, also after an edit, and a tool may raise anything',
       'test_decide.py',
-      14,
+      15,
     ],
     ['a call that was allowed without the approval that its worker needs waits for people', 'test_unasked.py', 3],
   ])('%s', async (_, file, count) => {

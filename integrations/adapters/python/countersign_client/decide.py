@@ -48,7 +48,7 @@ def words_of(error: BaseException) -> str:
     """The words of an error, or its name where it has none that can be said."""
     try:
         # An error may quote names that are no UTF-8, and JSON cannot carry them.
-        return str(error).encode("utf-8", "backslashreplace").decode()
+        return str(error).encode("utf-8", "backslashreplace").decode() or type(error).__name__
     except Exception:
         return type(error).__name__
 

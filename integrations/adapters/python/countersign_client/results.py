@@ -100,10 +100,11 @@ def _in_code(call: dict[str, Any]) -> bool:
 
 
 def _words(error: Any) -> str | None:
-    if error is None or isinstance(error, str):
-        return error
-    message = error.get("message") if isinstance(error, dict) else None
-    return message if isinstance(message, str) else json.dumps(error, ensure_ascii=False)
+    if error is None:
+        return None
+    words = error.get("message") if isinstance(error, dict) else error
+    # An empty text would be read as the output of a tool that worked.
+    return (words if words.strip() else None) if isinstance(words, str) else json.dumps(error, ensure_ascii=False)
 
 
 def _success(edited: bool, answered: bool) -> str | None:

@@ -7,6 +7,7 @@ from unittest import mock
 
 import httpx
 from countersign_client import Client, Gate, json_digest, judged, result_of
+from countersign_client.decide import words_of
 from countersign_client.digest import action_digest
 
 CALL = {"toolCallId": "c1", "toolName": "travel", "arguments": {"city": "Boston"}}
@@ -28,6 +29,15 @@ def call_to(city, state, **more):
 class Wordless(Exception):
     def __str__(self):
         raise RuntimeError("no words")
+
+
+class Words(unittest.TestCase):
+    def test_a_result_without_a_success_is_never_told_in_an_empty_text(self):
+        for error in (None, "", " ", {"message": ""}):
+            self.assertEqual(result_of(call_to("Boston", "failed", error=error)).message, "the tool failed")
+            self.assertEqual(result_of(call_to("Boston", "cancelled", error=error)).reason, "it was cancelled")
+        self.assertEqual(result_of(call_to("Boston", "failed", error={"status": 500})).reason, '{"status": 500}')
+        self.assertEqual(words_of(ValueError()), "ValueError")
 
 
 class Decides(unittest.IsolatedAsyncioTestCase):

@@ -127,7 +127,13 @@ describe('the result of a call', () => {
     });
     expect(resultOf(callIn('failed', { error: { status: 500 } }))?.reason).toBe('{"status":500}');
     expect(resultOf(callIn('failed', { error: 'broken' }))?.reason).toBe('broken');
-    expect(resultOf(callIn('failed', { error: null }))?.reason).not.toBeNull();
+    // The model must not read an empty text as the output of a tool that worked.
+    for (const error of [null, '', ' ', { message: '' }])
+      expect(resultOf(callIn('failed', { error }))).toMatchObject({
+        reason: 'the tool failed',
+        message: expect.stringContaining('the tool failed'),
+      });
+    expect(resultOf(callIn('cancelled', { error: { message: '' } }))?.reason).toBe('it was cancelled');
   });
 
   it('never claims that an unknown outcome did not happen', () => {

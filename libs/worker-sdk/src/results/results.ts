@@ -121,10 +121,11 @@ function reasonOf(call: ToolCallView, status: ToolResultStatus, votes: readonly 
 }
 
 function errorMessage(error: JsonValue): string | null {
-  if (typeof error === 'string') return error;
-  if (typeof error !== 'object' || error === null || !('message' in error))
-    return error === null ? null : JSON.stringify(error);
-  return typeof error.message === 'string' ? error.message : JSON.stringify(error);
+  if (error === null) return null;
+  const words = typeof error === 'object' && 'message' in error ? error.message : error;
+  // An empty text would be read as the output of a tool that worked.
+  if (typeof words === 'string') return isBlank(words) ? null : words;
+  return JSON.stringify(error);
 }
 
 function successMessage(edited: boolean, answered: boolean): string | null {
