@@ -16,7 +16,7 @@ import {
 import { deskCases } from './desk-cases.ts';
 import { stepCases } from './step-cases.ts';
 import type { Command } from './words.ts';
-import { policies } from './world.ts';
+import { policies, signedPolicy } from './world.ts';
 
 /** Attacks that once succeeded, and what each defence is for. Every check begins with them. */
 export const cases: Readonly<Record<string, readonly Command[]>> = {
@@ -78,6 +78,10 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   'the vote of a stolen token that was replaced, and of its person afterwards': [
     ...([request(150), approve('amy'), { type: 'renew', person: 'amy' }, approve('ben'), claim()] as const),
     ...[approve('amy'), claim()],
+  ],
+  'answers without the signature that the rule asks for': [
+    ...([{ type: 'policy', policy: signedPolicy }, request(5), approve('amy'), edit('cleo', 50), deny('ben')] as const),
+    claim(),
   ],
   'one person with two names': [request(150), identify, approve('amy'), approve('amy@corp.example'), claim()],
   'two people who turn out to be one': [
@@ -141,6 +145,10 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   ],
   'a person confirms the grant that they gave': [
     ...([grantOf('dan'), { type: 'confirm', grant: 0, by: 'dan' }, request(1_500), claim()] as const),
+  ],
+  'a person grants calls of high risk by a digest, in which the second person sees nothing': [
+    grantOf('dan', { match: { of: 'exact', is: { amount: 1_500, secret: null } } }),
+    ...([{ type: 'confirm', grant: 0, by: 'cleo' }, request(1_500), claim()] as const),
   ],
   'a grant was confirmed by a person whom no rule of high risk asks any more': [
     ...([grantOf('dan'), { type: 'policy', policy: policies[1] }, { type: 'confirm', grant: 0, by: 'fay' }] as const),

@@ -1,5 +1,5 @@
 import type { CommandPorts } from '@countersign/commands';
-import { batchDecider, currentProposal, grantDecider, nextRound } from '@countersign/domain';
+import { batchDecider, currentProposal, grantDecider, nextRound, requirementOf } from '@countersign/domain';
 import type {
   Approval,
   ExpireApproval,
@@ -56,6 +56,7 @@ export const defences = {
   'stricter-repeats': 1,
   'one-try': 1,
   'assured-votes': 1,
+  'signed-votes': 1,
   'time-before-start': 5,
   'every-tool': 14,
   'own-tool': 15,
@@ -167,6 +168,8 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command.type === 'TakeTurn' ? asRecorded(command, state) : command, state];
     case 'assured-votes':
       return [command.type === 'RespondToApproval' ? assured(command) : command, state];
+    case 'signed-votes':
+      return [command, command.type === 'RespondToApproval' ? onLast(state, unsigned) : state];
     case 'hidden-answers':
       return [command.type === 'RespondToApproval' ? inClear(command) : command, state];
     case 'stricter-repeats':
@@ -187,6 +190,15 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
 
 function assured(command: RespondToApproval): RespondToApproval {
   return { ...command, responder: { ...command.responder, assurance: 'medium' } };
+}
+
+/** As if the rule asked for no signature. */
+function unsigned(approval: Approval): Approval {
+  const proposals = approval.proposals.map((proposal) => {
+    const { requireSignature: _, ...first } = requirementOf(approval);
+    return { ...proposal, requirements: [first] as const };
+  });
+  return { ...approval, proposals };
 }
 
 /** As if an answer hid nothing, so that an equal one agreed to it. */

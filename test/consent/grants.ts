@@ -41,11 +41,14 @@ export class Grants {
   }
 
   grant({ by, match, run, as, of, expiresIn, maxUses }: Grant, answer: Answer): void {
-    if (answer.refused !== null)
-      return must(this.#seats.isRemoved(by), 9, `a grant was refused with ${answer.refused}`);
-    must(!this.#seats.isRemoved(by), 8, `${by} was removed, and gave a grant`);
     // The policy has no default, so everybody may grant what no rule judges. That covers no call of a world.
     const risk = Math.max(0, ...this.#rulesFor(by).map(riskOf));
+    // The second person would see no arguments.
+    const isUnseen = risk === high && match.of === 'exact';
+    if (answer.refused !== null)
+      return must(this.#seats.isRemoved(by) || isUnseen, 9, `a grant was refused with ${answer.refused}`);
+    must(!this.#seats.isRemoved(by), 8, `${by} was removed, and gave a grant`);
+    must(!isUnseen, 9, `${by} gave a grant of high risk for arguments that nobody else sees`);
     this.#add({
       by,
       match,

@@ -85,7 +85,7 @@ export class Votes {
     if (!mayDecide) return;
     must(call.state === 'awaiting_approval', 6, `${by} was told that they may decide, and it is ${call.state}`);
     must(this.#seats.mayBeAsked(call, by), 6, `${by} may not decide, and was told that they may`);
-    const others = ['digest-mismatch', 'too-many', 'decision-not-allowed'];
+    const others = ['digest-mismatch', 'too-many', 'decision-not-allowed', 'signature-required'];
     const isDenial = decision.type === 'deny';
     must(!isDenial || others.includes(refused), 6, `${by} may decide, and a denial was refused with ${refused}`);
   }
@@ -112,6 +112,7 @@ export class Votes {
       `${by} has no seat, and answered`,
     );
     must(this.#seats.isAssured(current.rules, by), 1, `${by} answered with a low assurance`);
+    must(!current.rules.some(({ signed }) => signed === true), 1, `${by} answered without a signature`);
     must(remember === null || !isOfDesk(by), 9, `${by} gave a standing grant`);
     must(!this.#seats.isOwn(call, by), 9, `${by} answered their own request`);
     must(inPlaceOf === null || !this.#seats.isOwn(call, inPlaceOf), 9, `${by} answered in the place of a requester`);
@@ -147,6 +148,7 @@ export class Votes {
     if (current.rules.some((rule) => rule.stages.length > 1 || !isAsked(rule))) return;
     if (current.votes.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }))) return;
     if (!this.#seats.isAssured(current.rules, by)) return;
+    if (code === 'signature-required' && current.rules.some(({ signed }) => signed === true)) return;
     if ((seen === 'first' || seen === 'early') && round.proposals.length > 1) return;
     if (seen === 'early' && current.votes.some(({ instruction }) => instruction !== null)) return;
     if (round.responses >= 256) return;

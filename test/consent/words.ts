@@ -32,6 +32,8 @@ export interface Rule {
   readonly batch?: 'any-asks-all' | 'sequential';
   /** Responses with a low assurance do not count. */
   readonly assured?: true;
+  /** Responses without a signature of a passkey do not count. Nobody signs in a world. */
+  readonly signed?: true;
   /** A denial ends the run. */
   readonly endsRun?: true;
   /** The rules that it stands for, each of which must be satisfied. */

@@ -138,6 +138,17 @@ export const policies: readonly [Policy, Policy, Policy, Policy, Policy, Policy,
   { rules: wholeSteps, quotas: { pending: 4, denials: 3, coolDown: 20 } },
 ];
 
+/** A policy whose rule asks for signatures. */
+export const signedPolicy: Policy = {
+  rules: [
+    {
+      ...{ id: 'signed', from: 0, stages: [one('support')], isHigh: false, signed: true },
+      ...{ expiresIn: 30, atEnd: 'deny', escalation: null },
+    },
+  ],
+  quotas: null,
+};
+
 const timeOf = (seconds: number): string => new Date(startAt + seconds * 1_000).toISOString();
 
 /** The other names of people, by name. */
@@ -198,6 +209,7 @@ function thenOf(rule: Rule): object | string {
       ...(rule.batch !== undefined && { batch: rule.batch }),
       ...(rule.endsRun === true && { denyEndsRun: true }),
       ...(rule.assured === true && { minAssurance: 'medium' }),
+      ...(rule.signed === true && { requireSignature: true }),
     },
   };
 }
