@@ -13,7 +13,12 @@ const phone = { width: 390, height: 844 };
 const long = 'send_money_to_a_supplier_of_the_northern_branch_by_wire_transfer_without_delay';
 const policy = `
 version: 1
-approvers: [{ id: ann, groups: [ops], identities: { email: "ann.of.the.northern.branch@accounting.example.com" } }]
+approvers:
+  - id: ann
+    groups: [ops]
+    delegates: [{ to: bob, from: "2026-01-01T00:00:00Z", until: "2126-01-01T00:00:00Z" }]
+    identities: { email: "ann.of.the.northern.branch@accounting.example.com" }
+  - { id: bob, groups: [ops] }
 rules:
   - { id: wires, match: { tools: ['send_money*'] }, when: 'args.path.startsWith("/srv/${long}/")', then: { block: "no" } }
   - { id: rest, then: { require: { risk: high } } }
@@ -28,6 +33,13 @@ const tooWide = (page: Page) =>
     const isOut = right > innerWidth + 0.5 || left < -0.5;
     const isCut = element.tagName !== 'BUTTON' && element.scrollWidth > element.clientWidth;
     return isOut || isCut ? [element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 30)] : [];
+  })`);
+
+/** The names of cells that run into the cell below. */
+const overlapping = (page: Page) =>
+  page.evaluate<readonly string[]>(`[...document.querySelectorAll('td, tbody th')].flatMap((cell) => {
+    const { content, height } = getComputedStyle(cell, '::before');
+    return parseFloat(height) > cell.clientHeight ? [content] : [];
   })`);
 
 /** Whether each of these elements is on screen, by the browser's own measure. */
@@ -118,7 +130,7 @@ describe('on a small screen', () => {
     await page.getByText('Approved: 6 calls').waitFor();
   });
 
-  it('each page is as wide as a phone, and its buttons lie inside', async () => {
+  it('each page is as wide as a phone, its buttons lie inside, and no name of a cell covers another', async () => {
     const file = join(temporaryFolder(), 'policy.yaml');
     writeFileSync(file, policy);
     const world = await openWorld({ COUNTERSIGN_POLICY: file });
@@ -141,10 +153,11 @@ describe('on a small screen', () => {
       ['/policy', 'ann.of.the.northern'],
       [`/policy/${lost?.callId ?? ''}`, 'What each rule says'],
       [`/calls/${lost?.callId ?? ''}`, 'Timeline'],
+      ['/audit/state', '2 people of the policy'],
     ] as const) {
       await page.goto(world.url + path);
       await page.getByText(words).first().waitFor();
-      wide[path] = await tooWide(page);
+      wide[path] = [...(await tooWide(page)), ...(await overlapping(page))];
     }
     expect(wide).toEqual(Object.fromEntries(Object.keys(wide).map((path) => [path, []])));
     expect(complaints).toEqual([]);
