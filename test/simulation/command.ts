@@ -102,10 +102,11 @@ async function showTeeth(first: number, remember: boolean): Promise<number> {
     const seeds = Array.from({ length: teethSeedsMax }, (_, nth) => first + nth);
     let found: string | undefined;
     for (const seed of [...knownSeeds(without), ...seeds]) {
-      const [broken] = (await simulate(seed, without)).violations;
+      const { violations, judged } = await simulate(seed, without);
+      const [broken] = violations;
       if (broken === undefined) continue;
       noticed.set(without, seed);
-      found = `seed ${seed} notices by ${broken.checker}: ${broken.what}`;
+      found = `seed ${seed} notices by ${broken.checker}: ${broken.what}\n  the judge ${[...judged].toSorted().join(', ') || 'says nothing'}`;
       break;
     }
     say(`without ${without}: ${found ?? `none of ${teethSeedsMax} seeds notices`}`);

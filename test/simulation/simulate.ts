@@ -51,6 +51,8 @@ import { drawWorkload } from './workload.ts';
 export interface Outcome {
   readonly seed: number;
   readonly violations: readonly Violation[];
+  /** What the judge of the log says where a defence is removed: `finds` with a broken rule, or `lists` with a doubt. */
+  readonly judged: ReadonlySet<string>;
   readonly trace: readonly string[];
   readonly digest: string;
   readonly events: number;
@@ -154,6 +156,7 @@ async function live(site: Site): Promise<Outcome> {
   return {
     seed: world.seed,
     violations: world.violations,
+    judged: world.judged,
     trace: world.trace.lines(),
     digest: world.trace.digest(),
     events: world.log.events.length,

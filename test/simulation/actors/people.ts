@@ -12,6 +12,7 @@ export function person(principal: string, ...roles: readonly Role[]): Actor {
     groups: operations.includes(principal) ? ['ops'] : [],
     agentIds: [],
     via: 'api',
+    credential: `token:${principal}`,
     assurance: 'medium',
   };
 }

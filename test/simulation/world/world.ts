@@ -34,6 +34,8 @@ export interface World {
   readonly without: Defence | null;
   readonly fail: (checker: string, what: string) => void;
   readonly violations: readonly Violation[];
+  /** What the judge of the log says where a defence is removed: `finds` with a broken rule, or `lists` with a doubt. */
+  readonly judged: Set<string>;
   readonly wait: (delayMs: number) => Promise<void>;
   /** The duration of an operation over the network. */
   readonly travel: () => Promise<void>;
@@ -92,6 +94,7 @@ export function createWorld(seed: number, without: Defence | null): World {
       trace.add('VIOLATION', `${checker}: ${what}`);
     },
     violations,
+    judged: new Set(),
     wait,
     travel: () => wait(travelMs()),
     travelMs,

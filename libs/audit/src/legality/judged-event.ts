@@ -69,6 +69,7 @@ export type Unproven =
   | 'place-in-run'
   | 'step-apart'
   | 'run-over'
+  | 'inside-cancelled'
   | 'known-loss'
   | 'off-time'
   | 'past-end'

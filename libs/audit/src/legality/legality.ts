@@ -24,6 +24,7 @@ import { judgeRights } from '../rights/judge-rights.js';
 import { judgeSilentPeople } from '../rights/silent-people.js';
 import { judgeEarlierVotes, withGiven } from '../rights/earlier-votes.js';
 import { judgeNames } from '../rights/one-person.js';
+import { judgeOwner } from '../rights/owners.js';
 import { createRightsRecord } from '../rights/record.js';
 import type { RightsRecord } from '../rights/record.js';
 import { graceMs } from '../rights/timeline.js';
@@ -156,6 +157,7 @@ function judgePeople(event: JudgedEvent, [before, after]: Around, rights: Rights
     judgeReveal(event, before, rights),
     judgeListed(event, rights),
     judgeSilentPeople(event, before, rights),
+    judgeOwner(event, before),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aboutCall, approvalOf, digestOfCall, idOf, requestCall } from '../testing/named-call.js';
-import { batched, batchOf, callId, minute, requirement, story, verdict } from '../testing/story.js';
+import { batched, batchOf, callId, minute, recordedAt, requirement, story, verdict } from '../testing/story.js';
 import type { Story } from '../testing/story.js';
 import { wordsOf } from '../testing/words-of.js';
 
@@ -84,5 +84,44 @@ describe('a call whose run was cancelled, or ended by a denial', () => {
     ['is claimed after the denial', ended(free).claim()],
   ])('is listed where it %s', (_, told) => {
     expect(words(told)).toEqual(['run-over']);
+  });
+});
+
+describe('a call inside one that was cancelled', () => {
+  const inner = (told: Story, name: string, outer: string, more: Members = {}): Story => {
+    const link = { callId: idOf(outer), agentId: 'agent', toolName: 'refund', runId: 'run', requestedBy: 'agent' };
+    return requestCall(told, name, { chain: [link], ...more });
+  };
+  const open = requestCall(story().policy(), 'outer');
+  const end = (told: Story): Story => aboutCall(told, 'outer', 'ToolCallCancelled', stop);
+  const allow = (told: Story, name: string): Story =>
+    aboutCall(told, name, 'ToolCallAllowed', { verdict: verdict('allow'), allowedAt: minute(1) });
+  const after = (minutes: number, told: Story): Story =>
+    recordedAt(minute(minutes), inner(told, 'inner', 'outer', { requestedAt: minute(minutes) }));
+
+  it('is not listed where the other one goes on', () => {
+    expect(words(claimOf(allow(inner(open, 'inner', 'outer'), 'inner'), 'inner'))).toEqual([]);
+  });
+
+  it('is listed where it is requested a moment after the end', () => {
+    expect(words(after(15, end(open)))).toEqual(['inside-cancelled']);
+  });
+
+  it('is found where it is requested long after it', () => {
+    expect(words(after(17, end(open)))).toContain('request: a call around it was cancelled long before');
+  });
+
+  it('is listed where it begins to run after it', () => {
+    expect(words(claimOf(end(allow(inner(open, 'inner', 'outer'), 'inner')), 'inner'))).toEqual(['run-over']);
+  });
+
+  it('is listed where one of its principal further out was cancelled', () => {
+    const middle = inner(open, 'middle', 'outer');
+    const chain = [open, middle].map(({ events }) => events.at(-1)?.data as { readonly callId: string });
+    const links = chain.map(({ callId: id }) => ({
+      ...{ callId: id, agentId: 'agent', toolName: 'refund', runId: 'run', requestedBy: 'agent' },
+    }));
+    const deepest = allow(requestCall(middle, 'inner', { chain: links }), 'inner');
+    expect(words(claimOf(end(deepest), 'inner'))).toEqual(['run-over']);
   });
 });

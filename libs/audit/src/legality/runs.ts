@@ -1,6 +1,7 @@
 import type { EventData } from '@countersign/contracts';
 import type { CallState } from './call-state.js';
 import type { JudgedEvent, Judgement } from './judged-event.js';
+import { isInsideCancelled } from './nesting.js';
 import { countsPrefix } from './places.js';
 import type { KnownStreams, StreamState } from './streams.js';
 
@@ -40,7 +41,9 @@ export function createRuns(streams: KnownStreams): Runs {
     endedPrefix + JSON.stringify([requestedBy, runId]);
   const isNamed = (callId: string): boolean => streams.get(namedPrefix + callId) !== undefined;
   const isOver = ({ request, place = 0 }: CallState): boolean =>
-    isNamed(request.callId) || place <= (streams.get(endedBy(request))?.next ?? -1);
+    isNamed(request.callId) ||
+    isInsideCancelled(request, streams) ||
+    place <= (streams.get(endedBy(request))?.next ?? -1);
   const callOf = (callId: string): CallState | undefined => {
     const state = streams.get(`toolCall-${callId}`)?.state;
     return state?.kind === 'call' ? state : undefined;

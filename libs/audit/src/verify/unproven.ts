@@ -61,7 +61,9 @@ const words: Readonly<Record<Counted, string>> = {
   'step-apart':
     'of calls whose step has others that were recorded apart, such as after a crash, or that were not shown: whether a rule that binds the step, or asks about all of it, passed over one',
   'run-over':
-    'by which calls were approved, began to run or were covered by a grant of their run after it was cancelled with them, or a denial had ended it: whether a person or a worker was first, or the cancellation was never carried out',
+    'by which calls were approved, began to run or were covered by a grant of their run after it was cancelled with them, a denial had ended it, or a call around them was cancelled: whether a person or a worker was first, or the cancellation was never carried out',
+  'inside-cancelled':
+    'that are requests inside a call that had been cancelled less than 15 minutes before: whether that was known',
   'known-loss':
     'that are requests after a restore, which a rule may allow where an admin of the tenant default knew of the loss: that is in the log of default alone',
   'off-time':
