@@ -13,26 +13,40 @@ import { isBeforeBy } from './times.js';
  */
 export function judgeNesting(
   event: JudgedEvent,
-  { requesters, requestedBy }: RequestFacts,
+  request: RequestFacts,
   streams: KnownStreams,
 ): { readonly broken: Illegal | undefined; readonly unproven: readonly Unproven[] } {
   const { chain = [] } = event.data as EventData<'ToolCallRequested'>;
   const link = chain.at(-1);
   if (link === undefined) return { broken: undefined, unproven: [] };
-  const ended = chain
-    .filter((one) => one === link || one.requestedBy === requestedBy)
-    .map(({ callId }) => streams.get(`toolCall-${callId}`)?.state)
-    .find(isCancelled);
+  const ended = cancelledAround(chain, request, streams);
   const isLongAgo = ended !== undefined && isBeforeBy(graceMs, ended.recordedAt ?? '', event.recordedAt);
   const late = isLongAgo ? illegal('request', 'a call around it was cancelled long before') : undefined;
   const unproven: readonly Unproven[] = ended === undefined ? [] : ['inside-cancelled'];
   const outer = streams.get(`toolCall-${link.callId}`)?.state;
   if (outer?.kind !== 'call') return { broken: late, unproven: ['outer-call', ...unproven] };
-  const isSame = named.every((name) => link[name] === outer.request[name]);
-  const isWhole = outer.request.requesters.every((name) => requesters.includes(name));
-  const isChain = digestOf(chain.slice(0, -1)) === outer.request.chainDigest;
-  const broken = illegal('request', `it does not name the call ${link.callId} around it as it was requested`);
-  return { broken: isSame && isWhole && isChain ? late : broken, unproven };
+  return { broken: isNamed(outer, chain, request) ? late : misnamed(link), unproven };
+}
+
+type Chain = NonNullable<EventData<'ToolCallRequested'>['chain']>;
+
+/** The call around it that was cancelled, or one of the same principal further out. */
+function cancelledAround(chain: Chain, { requestedBy }: RequestFacts, streams: KnownStreams): CallState | undefined {
+  return chain
+    .filter((one, index) => index === chain.length - 1 || one.requestedBy === requestedBy)
+    .map(({ callId }) => streams.get(`toolCall-${callId}`)?.state)
+    .find(isCancelled);
+}
+
+/** The last link of the chain is the call around it as it was requested. */
+function isNamed({ request: outer }: CallState, chain: Chain, { requesters }: RequestFacts): boolean {
+  const isSame = named.every((name) => chain.at(-1)?.[name] === outer[name]);
+  const isWhole = outer.requesters.every((name) => requesters.includes(name));
+  return isSame && isWhole && digestOf(chain.slice(0, -1)) === outer.chainDigest;
+}
+
+function misnamed({ callId }: Chain[number]): Illegal {
+  return illegal('request', `it does not name the call ${callId} around it as it was requested`);
 }
 
 /** A process that has not seen the end yet records calls inside, and cancels them as soon as it has. */

@@ -1,3 +1,4 @@
+import type { CallState } from '../legality/call-state.js';
 import { illegal } from '../legality/judged-event.js';
 import type { JudgedEvent, Judgement } from '../legality/judged-event.js';
 import type { StreamState } from '../legality/streams.js';
@@ -18,13 +19,19 @@ const rolesSince = '2026-11-30T04:00:00.000Z';
 export function judgeOwner({ type, data, recordedAt }: JudgedEvent, before: StreamState | undefined): Judgement {
   if (before?.kind !== 'call' || !isAsked(type) || recordedAt < rolesSince) return legal;
   const members = data as Readonly<Record<string, unknown>>;
-  const { request, queued } = before;
-  const [by, roles] = [members[askers[type]], members['roles']];
-  const isOfService = type === 'ToolCallCancelled' && (by === 'countersign' || request.batchStream !== null);
-  const isAdmin = Array.isArray(roles) && roles.includes('admin');
-  if (by === request.requestedBy || isAdmin || isOfService || queued !== null) return legal;
+  const by = members[askers[type]];
+  if (by === before.request.requestedBy || isAdmin(members) || isOfService(type, by, before)) return legal;
   const detail = `${String(by)} is neither the requester of the call nor an admin`;
   return { illegal: [illegal('rights', detail)], unproven: [] };
+}
+
+function isAdmin({ roles }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(roles) && roles.includes('admin');
+}
+
+function isOfService(type: keyof typeof askers, by: unknown, { request, queued }: CallState): boolean {
+  const isOfBatch = type === 'ToolCallCancelled' && (by === 'countersign' || request.batchStream !== null);
+  return isOfBatch || queued !== null;
 }
 
 function isAsked(type: string): type is keyof typeof askers {
