@@ -19,13 +19,24 @@ export function judgeNesting(
   const { chain = [] } = event.data as EventData<'ToolCallRequested'>;
   const link = chain.at(-1);
   if (link === undefined) return { broken: undefined, unproven: [] };
-  const ended = cancelledAround(chain, request, streams);
-  const isLongAgo = ended !== undefined && isBeforeBy(graceMs, ended.recordedAt ?? '', event.recordedAt);
-  const late = isLongAgo ? illegal('request', 'a call around it was cancelled long before') : undefined;
-  const unproven: readonly Unproven[] = ended === undefined ? [] : ['inside-cancelled'];
+  const { late, unproven } = judgeEnd(event, chain, request, streams);
   const outer = streams.get(`toolCall-${link.callId}`)?.state;
   if (outer?.kind !== 'call') return { broken: late, unproven: ['outer-call', ...unproven] };
   return { broken: isNamed(outer, chain, request) ? late : misnamed(link), unproven };
+}
+
+interface Late {
+  readonly late: Illegal | undefined;
+  readonly unproven: readonly Unproven[];
+}
+
+/** A process that has not seen the end yet records calls inside, and cancels them as soon as it has. */
+function judgeEnd({ recordedAt }: JudgedEvent, chain: Chain, request: RequestFacts, streams: KnownStreams): Late {
+  const ended = cancelledAround(chain, request, streams);
+  if (ended === undefined) return { late: undefined, unproven: [] };
+  const isLongAgo = isBeforeBy(graceMs, ended.recordedAt ?? '', recordedAt);
+  const late = isLongAgo ? illegal('request', 'a call around it was cancelled long before') : undefined;
+  return { late, unproven: ['inside-cancelled'] };
 }
 
 type Chain = NonNullable<EventData<'ToolCallRequested'>['chain']>;
@@ -49,7 +60,6 @@ function misnamed({ callId }: Chain[number]): Illegal {
   return illegal('request', `it does not name the call ${callId} around it as it was requested`);
 }
 
-/** A process that has not seen the end yet records calls inside, and cancels them as soon as it has. */
 function isCancelled(state: StreamState | undefined): state is CallState {
   return state?.kind === 'call' && state.permission === 'cancelled';
 }
