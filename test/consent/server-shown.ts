@@ -21,6 +21,7 @@ const unpermitted: readonly ToolCallView['state'][] = ['awaiting_approval', 'den
 
 const statuses: Readonly<Record<string, number>> = {
   ...{ 'invalid-request': 400, unauthenticated: 401, forbidden: 403, 'own-request': 403, 'not-an-approver': 403 },
+  'signature-required': 403,
   ...{ 'not-found': 404, 'unknown-approval': 404, expired: 410, 'decision-not-allowed': 422, 'too-many-requests': 429 },
 };
 
