@@ -29,6 +29,7 @@ const report: OversightReport = {
     { key: null, ...none, requests: 9, expiries: 1 },
   ],
   others: null,
+  fastPositions: [],
   total: { ...figures, requests: 9, expiries: 1 },
 };
 

@@ -64,6 +64,10 @@ export const oversightReportSchema = z
     /** The sum of the rows that were left out; `keys` is a lower bound of their number. */
     others: z.strictObject({ keys: count, ...figures }).nullable(),
     total: oversightFiguresSchema,
+    fastPositions: z.array(z.int()).meta({
+      description:
+        'The positions in the log of the fast approvals that `total` counts, the earliest first; at most 1,000.',
+    }),
   })
   .meta({
     id: 'OversightReport',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { OversightReport } from '@countersign/contracts';
+import type { EventView, OversightReport } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
@@ -35,6 +35,10 @@ describe('GET /v1/oversight', () => {
       fast: { baseMs: 2_000, perCharacterMs: 10, maxMs: 60_000 },
       total: { decisions: 3, approvals: 2, denials: 1, fastApprovals: 2, requests: 4 },
     });
+    const log = await api.send<string>('GET', '/v1/audit/events?types=ApprovalResponded', { as: 'auditor' });
+    const responses = log.body.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as EventView]));
+    const approvals = responses.filter(({ data }) => (data['decision'] as { type: string }).type === 'approve');
+    expect(body.fastPositions).toEqual(approvals.map(({ position }) => position));
     expect(keysOf(body)).toEqual([
       ['ann', 2],
       ['bob', 1],

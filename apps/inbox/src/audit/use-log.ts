@@ -3,7 +3,7 @@ import type { LogEventView } from '@countersign/contracts';
 import { problemOf } from '@countersign/react/parts';
 import type { Problem } from '@countersign/react/parts';
 import { firstPage, readLogPage } from '../api/audit.js';
-import { fastApprovals } from './fast-approvals.js';
+import { readFastPositions } from '../api/oversight.js';
 import { isListed, requestOf, searchOf } from './search.js';
 
 /** The events of a search that were found up to now. */
@@ -25,6 +25,8 @@ interface Walk {
   readonly next: string | undefined;
   readonly isLoading: boolean;
   readonly problem?: Problem;
+  /** Read once for a search of fast approvals: the server judges them, as in the figures of oversight. */
+  readonly fast?: ReadonlySet<number> | undefined;
 }
 
 /** Searches the log page by page. Pages in which nothing is found are passed over. */
@@ -40,16 +42,18 @@ export function useLog(query: string, isClear: boolean): FoundEvents {
     const search = searchOf(query);
     const read = async () => {
       const page = await readLogPage(next, abort.signal);
-      const listed = page.events.filter((event) => isListed(event, search));
-      return { page, found: search.only === 'fast' ? await fastApprovals(listed, abort.signal) : listed };
+      const fast = search.only === 'fast' ? (walk.fast ?? (await readFastPositions(search, abort.signal))) : undefined;
+      const isFound = (event: LogEventView): boolean =>
+        isListed(event, search) && (fast === undefined || fast.has(event.position));
+      return { page, fast, found: page.events.filter(isFound) };
     };
     read().then(
-      ({ page, found }) => {
+      ({ page, fast, found }) => {
         if (abort.signal.aborted) return;
         const events = [...walk.events, ...found];
         const { next: following, problem = walk.problem } = page;
         const isLoading = found.length === 0 && following !== undefined;
-        setWalk({ key, events, next: following, isLoading, ...(problem && { problem }) });
+        setWalk({ key, events, next: following, isLoading, fast, ...(problem && { problem }) });
       },
       (error: unknown) => {
         if (!abort.signal.aborted) setWalk({ ...walk, isLoading: false, problem: problemOf(error) });
@@ -60,7 +64,7 @@ export function useLog(query: string, isClear: boolean): FoundEvents {
   }, [key, next, isLoading]);
   // What a page could not show is said until the search ends.
   const damage = walk.problem?.code === 'log-damaged' ? { problem: walk.problem } : {};
-  const more = (): void => setWalk({ key, events: walk.events, next, isLoading: true, ...damage });
+  const more = (): void => setWalk({ key, events: walk.events, next, isLoading: true, fast: walk.fast, ...damage });
   return { events: walk.events, isLoading, hasMore: next !== undefined, problem: walk.problem, more };
 }
 

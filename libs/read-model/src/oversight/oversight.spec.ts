@@ -9,7 +9,7 @@ import type { TestLog } from '../testing/test-log.js';
 import { createOversight } from './oversight.js';
 import type { OversightOptions } from './oversight.js';
 
-type Table = Pick<OversightReport, 'rows' | 'others' | 'total'>;
+type Table = Pick<OversightReport, 'rows' | 'others' | 'total' | 'fastPositions'>;
 
 const reportOn = (events: readonly RecordedEvent[], options: Partial<OversightOptions> = {}): Promise<Table> => {
   const oversight = createOversight({ by: 'approver', fromMs: 0, toMs: Infinity, pace: defaultPace, ...options });
@@ -99,6 +99,11 @@ describe('an oversight report', () => {
   it('counts the own doings alone for one principal', async () => {
     const own = await rowsOf(history(), { principal: 'ALICE' });
     expect([...own.keys()]).toEqual(['alice']);
+    const bobs = await reportOn(history().events, {
+      principal: 'bob',
+      pace: { baseMs: 601_000, perCharacterMs: 0, maxMs: 601_000 },
+    });
+    expect(bobs.fastPositions).toHaveLength(bobs.total.fastApprovals);
     expect((await rowsOf(history(), { by: 'tool', principal: 'bob' })).get('refund_order')).toMatchObject({
       decisions: 1,
       requests: 0,
@@ -157,8 +162,9 @@ describe('an oversight report', () => {
       data: { ...shown, messageRef: null, shows: 'pending', deliveredAt: minute(4) },
     } as unknown as RecordedEvent);
     call.record('ApprovalResponded', { via: 'ops-slack', respondedAt: new Date(minuteMs(4) + 500).toISOString() });
-    const { total } = await reportOn(log.events);
+    const { total, fastPositions } = await reportOn(log.events);
     expect(total).toMatchObject({ fastApprovals: 1, medianMs: 240_500 });
+    expect(fastPositions).toEqual([log.events.at(-1)?.position]);
   });
 
   it('counts silence that approves as no decision of a person', async () => {

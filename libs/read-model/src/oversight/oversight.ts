@@ -37,7 +37,7 @@ export interface Oversight {
   /** The sums so far. `breathe` may give others their turn between two rows. */
   readonly rows: (
     breathe?: () => Promise<void> | undefined,
-  ) => Promise<Pick<OversightReport, 'rows' | 'others' | 'total'>>;
+  ) => Promise<Pick<OversightReport, 'rows' | 'others' | 'total' | 'fastPositions'>>;
 }
 
 /** A call whose approval is pending, or whose verdict is about to come. Without its arguments: many may be pending. */
@@ -66,6 +66,8 @@ const followedEvents: ReadonlySet<string> = new Set<string>([
   ...(['ToolCallRequested', 'ToolCallAllowed', 'ToolCallBlocked'] satisfies ToolCallEvent['type'][]),
 ]);
 
+const fastPositionsMax = 1000;
+
 const unrequested: Followed = { state: toolCallDecider.initialState(), characters: new Map(), shownMs: new Map() };
 
 class OversightFold implements Oversight {
@@ -74,6 +76,7 @@ class OversightFold implements Oversight {
   readonly #followed = new Map<string, Followed>();
   /** The calls with an event that cannot be read. */
   readonly #aside = new Set<string>();
+  readonly #fastPositions: number[] = [];
 
   constructor(options: OversightOptions) {
     this.#options = options;
@@ -110,11 +113,14 @@ class OversightFold implements Oversight {
     if (before === undefined || after === undefined || !approvalEvents.has(event.type)) return;
     const recordedMs = Date.parse(event.recordedAt);
     if (recordedMs >= this.#options.fromMs && recordedMs < this.#options.toMs) {
-      this.#count(toToolCallEvent(event), before, after);
+      this.#count(toToolCallEvent(event), before, after, event.position);
     }
   };
 
-  readonly rows: Oversight['rows'] = (breathe) => this.#sums.rows(breathe);
+  readonly rows: Oversight['rows'] = async (breathe) => ({
+    ...(await this.#sums.rows(breathe)),
+    fastPositions: this.#fastPositions,
+  });
 
   /** The call after one more event; undefined for an event that this report does not look at. */
   #follow(recorded: RecordedEvent, keeps = false): Followed | undefined {
@@ -138,13 +144,15 @@ class OversightFold implements Oversight {
     this.#followed.set(callId, { ...call, shownMs });
   }
 
-  #count(event: ToolCallEvent, before: Followed, { state }: Followed): void {
+  #count(event: ToolCallEvent, before: Followed, { state }: Followed, position: number): void {
     const approval = state.status === 'recorded' ? state.approvals.at(-1) : undefined;
     const earlier = before.state.status === 'recorded' ? before.state.approvals.at(-1) : undefined;
     if (approval === undefined || approval === earlier) return;
     if (event.type === 'ValuesRevealed') this.#add(state, event.data.revealedBy, ['reveals']);
-    else if (event.type === 'ApprovalResponded') this.#vote(event.data, approval, before, state);
-    else if (event.type === 'ResponseWithdrawn') this.#withdrawal(event.data, state);
+    else if (event.type === 'ApprovalResponded') {
+      const isFastOne = this.#vote(event.data, approval, before, state);
+      if (isFastOne && this.#fastPositions.length < fastPositionsMax) this.#fastPositions.push(position);
+    } else if (event.type === 'ResponseWithdrawn') this.#withdrawal(event.data, state);
     else this.#add(state, null, figuresOf(event));
   }
 
@@ -154,17 +162,18 @@ class OversightFold implements Oversight {
     this.#add(state, isOfAnother ? castBy : withdrawnBy, ['withdrawn']);
   }
 
+  /** Returns whether it counts as a fast approval. */
   #vote(
     { automatic, respondedBy, onBehalfOf }: EventData<'ApprovalResponded'>,
     approval: Approval,
     before: Followed,
     state: ToolCallState,
-  ): void {
+  ): boolean {
     const vote = approval.votes.at(-1);
-    if (vote === undefined) return;
+    if (vote === undefined) return false;
     if (automatic) {
       this.#add(state, null, ['automatic']);
-      return;
+      return false;
     }
     const { pace } = this.#options;
     const respondedMs = Date.parse(vote.respondedAt);
@@ -174,19 +183,21 @@ class OversightFold implements Oversight {
     const figures: Counted[] = ['decisions', decided[vote.decision.type]];
     if (fast) figures.push('fastApprovals');
     if (onBehalfOf !== null) figures.push('onBehalfOf');
-    this.#add(state, respondedBy, figures, Math.max(0, respondedMs - answerableMs));
+    return this.#add(state, respondedBy, figures, Math.max(0, respondedMs - answerableMs)) && fast;
   }
 
-  #add(state: ToolCallState, principal: string | null, figures: readonly Counted[], tookMs?: number): void {
+  /** Returns whether this report counts what the person did. */
+  #add(state: ToolCallState, principal: string | null, figures: readonly Counted[], tookMs?: number): boolean {
     const { by, principal: only } = this.#options;
     const person = principal === null ? null : comparedIdentity(principal);
-    if (state.status !== 'recorded' || (only !== undefined && person !== comparedIdentity(only))) return;
+    if (state.status !== 'recorded' || (only !== undefined && person !== comparedIdentity(only))) return false;
     const keys = {
       approver: person,
       tool: state.request.toolName,
       rule: state.approvals.at(-1)?.verdict.ruleId ?? null,
     };
     this.#sums.add(keys[by], figures, tookMs);
+    return true;
   }
 }
 
