@@ -33,6 +33,18 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
   'a strict rule without an answer ends by itself': [request(5), edit('amy', 1_500), wait(31), approve('dan')],
   'an agent jumps the escalation': [request(5, 1), wait(1), approve('eve'), claim()],
   'silence after an objection in the round before': [request(150), deny('ben'), wait(31), ask, wait(31), claim()],
+  'silence after an edit that leaves the arguments as they are': [request(150), edit('ben', 150), wait(31), claim()],
+  'silence after such an edit that was taken back': [
+    request(150),
+    edit('ben', 150),
+    withdraw('ben'),
+    wait(31),
+    claim(),
+  ],
+  'a person whose vote was lost takes back the edit that they proposed': [
+    ...([request(150), edit('amy', 300), { type: 'renew', person: 'amy' }, approve('ben'), withdraw('amy')] as const),
+    ...[approve('ben'), approve('cleo'), claim()],
+  ],
   'silence after an objection that was taken back': [request(150), deny('ben'), withdraw('ben'), wait(31), claim()],
   'silence after an objection of a person who was removed': [
     ...([request(150), deny('ben'), { type: 'remove', person: 'ben' }, wait(31), claim()] as const),

@@ -253,7 +253,7 @@ function untouched(approval: Approval): Approval {
     ...approval,
     round: 1,
     proposals: approval.proposals.slice(0, 1),
-    votes: approval.votes.filter(({ decision }) => decision.type !== 'deny'),
+    votes: approval.votes.filter(({ decision }) => decision.type === 'approve'),
   };
 }
 

@@ -40,6 +40,10 @@ export const deskCases: Readonly<Record<string, readonly Command[]>> = {
     ...[open('support'), request(150), edit('desk#kim', 300), end('desk#kim', 'admin')],
     ...[approve('ben'), approve('cleo'), claim()],
   ],
+  'a person whose vote was lost leaves the front end, and the edit that they proposed stays': [
+    ...[open('support'), request(150), edit('desk#Kim', 300), close, open('support'), approve('ben')],
+    ...[end('desk#Kim'), approve('cleo'), claim()],
+  ],
   'what a person said elsewhere ends with the one of the front end': [
     ...[open('support'), amyToo, request(150), approve('amy'), end('desk#amy'), approve('ben'), claim()],
   ],

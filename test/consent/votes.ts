@@ -186,7 +186,7 @@ export class Votes {
     // Law 12: otherwise a hidden value that is written again could be told from a guess.
     const isHiding = decision.type === 'edit' || decision.type === 'answer';
     const isWritten = isHiding && decision.secret !== null && decision.secret !== 'kept';
-    if (!vote.agrees || isNew || isWritten) round.isDisputed = true;
+    if (decision.type !== 'approve') round.isDisputed = true;
     if (next === null || !(isNew || isWritten)) current.votes = [...others, vote];
     else {
       this.#seats.leavesApprovers(call, next.rules);

@@ -1,7 +1,7 @@
 import { isWaiting, must, takeOver } from './book.ts';
-import type { Book, Call, Proposal, Round, Vote } from './book.ts';
+import type { Book, Call, Proposal, Round } from './book.ts';
 import { folded } from './front-end.ts';
-import type { Seats } from './seats.ts';
+import type { Seats, Voice } from './seats.ts';
 import type { Answer, Command } from './words.ts';
 import { isOfDesk } from './world.ts';
 
@@ -19,11 +19,13 @@ export class Withdrawals {
 
   withdraw({ call: id, by }: Of<'withdraw'>, answer: Answer): void {
     const call = this.#book.calls.get(id);
+    // A front end takes back what it passed on itself.
+    const isOwn = (voice: Voice): boolean =>
+      isOfDesk(by) ? isUnder(by, voice) : this.#seats.isOfSame(voice, { by, inPlaceOf: null });
+    if (answer.refused === 'unknown-approval' && call?.state === 'awaiting_approval')
+      must(!isProposed(call, isOwn), 2, `${by} proposed what is asked, and cannot take it back`);
     if (answer.refused !== null || call === undefined || isWaiting(call)) return takeOver(this.#book, answer);
     must(!this.#seats.isRemoved(by), 8, `${by} was removed, and withdrew`);
-    // A front end takes back what it passed on itself.
-    const isOwn = (vote: Vote): boolean =>
-      isOfDesk(by) ? isUnder(by, vote) : this.#seats.isOfSame(vote, { by, inPlaceOf: null });
     this.#takenBack(call, isOwn, answer);
     takeOver(this.#book, answer, new Map([[id, [call.state]]]));
   }
@@ -32,12 +34,12 @@ export class Withdrawals {
   endPerson({ person, by }: Of<'end-person'>, answer: Answer): void {
     const isGone = by === 'desk' && !this.#seats.desk.isOpen;
     must(isGone === (answer.refused !== null), 8, `the end of ${person} came to ${String(answer.refused)}`);
-    const isMeant = (vote: Vote): boolean => !isGone && isUnder(person, vote);
+    const isMeant = (voice: Voice): boolean => !isGone && isUnder(person, voice);
     for (const call of this.#book.calls.values()) this.#takenBack(call, isMeant, answer);
     takeOver(this.#book, answer);
   }
 
-  #takenBack(call: Call, isMeant: (vote: Vote) => boolean, answer: Answer): void {
+  #takenBack(call: Call, isMeant: (voice: Voice) => boolean, answer: Answer): void {
     const round = call.rounds.at(-1);
     const current = round?.proposals.at(-1);
     if (round === undefined || current === undefined || call.state !== 'awaiting_approval') return;
@@ -45,16 +47,23 @@ export class Withdrawals {
     current.votes = current.votes.filter((vote) => !ended.includes(vote));
     const { by, inPlaceOf } = current;
     if (by === null) return;
-    const isProposers = ended.some((vote) => folded(vote.by) === folded(by));
-    // The vote that proposed it counts no more, and the one of its person under another name is taken back: both readings of law 2 hold.
+    // Law 2: also where the vote that proposed it was lost before.
+    const isProposers = isMeant({ by, inPlaceOf }) || ended.some((vote) => folded(vote.by) === folded(by));
+    // One who shares a delegator with its person takes back a vote: both readings of law 2 hold.
     const mayBeProposers = ended.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf }));
     const isNext = answer.calls.get(call.id)?.approval?.proposal === round.proposals.length + 1;
     if (isProposers || (mayBeProposers && isNext)) endProposal(round, current, this.#book.now);
   }
 }
 
+/** Whether one of those who are meant proposed what is asked now. */
+function isProposed(call: Call, isMeant: (voice: Voice) => boolean): boolean {
+  const { by = null, inPlaceOf = null } = call.rounds.at(-1)?.proposals.at(-1) ?? {};
+  return by !== null && isMeant({ by, inPlaceOf });
+}
+
 /** Whether a vote was given under this very name, or in its place. */
-function isUnder(name: string, { by, inPlaceOf }: Vote): boolean {
+function isUnder(name: string, { by, inPlaceOf }: Voice): boolean {
   return folded(by) === folded(name) || (inPlaceOf !== null && folded(inPlaceOf) === folded(name));
 }
 

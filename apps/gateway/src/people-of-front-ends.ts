@@ -1,7 +1,7 @@
 import { personOfFrontEnd } from '@countersign/contracts';
 import { endVotes } from '@countersign/commands';
 import type { Actor, Result } from '@countersign/commands';
-import { isBehind } from '@countersign/domain';
+import { standingVoteBy } from '@countersign/domain';
 import type { ApprovalsQuery } from '@countersign/read-model';
 import { sideBySide } from '@countersign/runtime';
 import { refused } from './answer.js';
@@ -56,10 +56,12 @@ function notEndable({ roles, principal: own }: Actor, principal: string): Answer
   return refused({ code: 'forbidden', detail: `a front end can end only its own people: ${own}#…` });
 }
 
-/** Votes count under every spelling of a name, and a delegate votes in the place of another: so each vote is compared. */
+/**
+ * Votes count under every spelling of a name, and a delegate votes in the place of another: so each vote is compared. What a person
+ * proposed ends with them, also where their vote was lost before.
+ */
 function votedBy({ readModel }: GatewayPorts, { tenant }: Actor, principal: string): readonly string[] {
-  const hasVote: ApprovalsQuery['only'] = ({ approval: { votes } }) =>
-    votes.some((vote) => vote.status === 'counted' && isBehind(vote, principal));
+  const hasVote: ApprovalsQuery['only'] = ({ approval }) => standingVoteBy(approval, [principal]) !== undefined;
   const found: string[] = [];
   let cursor: string | undefined;
   do {

@@ -1,5 +1,4 @@
 export { areEqualJson } from './json-equality.js';
-export { isBehind } from './identity.js';
 export { firstStageShortOf, shortageDetail, shortageOf } from './shortage.js';
 export type { Shortage } from './shortage.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
@@ -123,7 +122,7 @@ export { currentProposal, digestInputOf, expiresAtOf, requirementOf, requirement
 export { historyLimits } from './history-limits.js';
 export { agrees, groupsAsked, groupsOfProposal, progressOf } from './seats.js';
 export { withVotersNow } from './voters.js';
-export { instructionsOf, shownRevisionOf } from './voting.js';
+export { instructionsOf, shownRevisionOf, standingVoteBy } from './voting.js';
 export type { Instruction } from './voting.js';
 export { upcomingOf } from './upcoming.js';
 export type {

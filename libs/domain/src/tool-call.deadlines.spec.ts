@@ -7,6 +7,7 @@ import {
   claim,
   deny,
   digestOf,
+  edit,
   editBy,
   expire,
   firstApproval,
@@ -254,9 +255,13 @@ describe('ExpireApproval', () => {
     it.each([
       ['denied', deny('alice')],
       ['edited', editBy('alice')],
+      ['edited, and left the arguments as they were', editBy('alice', edit('a'))],
       ['answered', answer('alice', 'x')],
     ])('fails closed when a person %s: that is not silence', (_, response) => {
       given(history(request(two), response))
+        .when(expire())
+        .then([expired(60)]);
+      given(history(request(two), response, withdraw('alice')))
         .when(expire())
         .then([expired(60)]);
     });

@@ -1,13 +1,13 @@
 import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
-import { isBehind, isBehindInLog } from './identity.js';
+import { isBehind, isBehindInLog, isSameIdentity } from './identity.js';
 import { toStored } from './time.js';
 import { notOpen } from './tool-call.approval-checks.js';
 import type { WithdrawResponse } from './tool-call.commands.js';
 import type { Approval, ToolCallState, Vote } from './tool-call.state.js';
 import { isCounted } from './seats.js';
-import { countedVoteBy, isOfProposer, numberOfVote } from './voting.js';
+import { isOfProposer, numberOfVote, standingVoteBy } from './voting.js';
 import { afterWithdrawal } from './withdrawal.js';
 
 const noneStands = refused('unknown-approval', 'No answer of yours stands that could be withdrawn.');
@@ -29,19 +29,19 @@ export function withdrawResponse(command: WithdrawResponse, state: ToolCallState
   const closed = notOpen(approval, command.at);
   if (closed !== undefined) return { status: 'refused', refusal: closed };
   const names = command.of === undefined ? [command.withdrawnBy, ...(command.aliases ?? [])] : [command.of];
-  const own = approval.votes.filter((vote) => names.some((name) => isBehind(vote, name)));
-  return unlessUnclear(approval, own, command) ?? accepted(...withdrawals(approval, names, command));
+  return unlessUnclear(approval, names, command) ?? accepted(...withdrawals(approval, names, command));
 }
 
 /** Refuses a withdrawal of a response that is not the person's, and one that may be a repeat of an earlier one. */
 function unlessUnclear(
   approval: Approval,
-  own: readonly Vote[],
+  names: readonly string[],
   { response, mayBeRepeat }: WithdrawResponse,
 ): RuleResult<ToolCallEvent> | undefined {
+  const own = approval.votes.filter((vote) => names.some((name) => isBehind(vote, name)));
   if (response !== undefined)
     return own.some((vote) => numberOfVote(approval, vote) === response) ? undefined : noneStands;
-  const standing = own.find(isCounted);
+  const standing = standingVoteBy(approval, names);
   const hasWithdrawn = own.some(({ status }) => status === 'withdrawn');
   if (standing === undefined) return hasWithdrawn ? undefined : noneStands;
   return mayBeRepeat === true && hasWithdrawn ? isLater(numberOfVote(approval, standing)) : undefined;
@@ -53,8 +53,8 @@ function isLater(response: number): RuleResult<ToolCallEvent> {
 }
 
 /**
- * One withdrawal for each vote that a person has under these names, or for the one that is named. No limit refuses it: nobody is
- * bound to a vote.
+ * One withdrawal for each vote that a person has under these names, or for the one that is named, and one for what they proposed
+ * where their vote counts no more. No limit refuses it: nobody is bound to a vote.
  */
 function withdrawals(
   approval: Approval,
@@ -65,26 +65,40 @@ function withdrawals(
   if (command.response !== undefined) {
     const named = approval.votes[command.response - 1];
     // One that another replaced ends no other: the earlier one of another name may be the person's denial.
-    return named !== undefined && isCounted(named)
-      ? [{ type: 'ResponseWithdrawn', data: withdrawal(approval, named, command) }]
-      : [];
+    const stands =
+      named !== undefined && (isCounted(named) || standingVoteBy(approval, [castName(named, names)]) === named);
+    return stands ? [{ type: 'ResponseWithdrawn', data: withdrawal(approval, named, names, command) }] : [];
   }
   let left = approval;
   for (;;) {
-    const vote = countedVoteBy(left, names);
+    const vote = standingVoteBy(left, names);
     if (vote === undefined) return events;
-    const data = withdrawal(left, vote, command);
+    const data = withdrawal(left, vote, names, command);
     events.push({ type: 'ResponseWithdrawn', data });
     left = afterWithdrawal(left, data);
   }
 }
 
+/**
+ * The name of this person in a vote. Where it counts it is that of the voter; otherwise a delegate may have another vote, which is
+ * not the person's.
+ */
+function castName({ respondedBy, onBehalfOf, status }: Vote, names: readonly string[]): string {
+  const isOwn = names.some((name) => isSameIdentity(name, respondedBy));
+  return status === 'counted' || isOwn ? respondedBy : (onBehalfOf ?? respondedBy);
+}
+
 /** The withdrawal of a vote. That of the vote that proposed what is asked ends the proposal. */
-function withdrawal(approval: Approval, vote: Vote, command: WithdrawResponse): EventData<'ResponseWithdrawn'> {
+function withdrawal(
+  approval: Approval,
+  vote: Vote,
+  names: readonly string[],
+  command: WithdrawResponse,
+): EventData<'ResponseWithdrawn'> {
   const { approvalId, withdrawnBy, of, at } = command;
   return {
     ...{ approvalId, withdrawnBy, withdrawnAt: toStored(at) },
-    ...(of === undefined && isBehindInLog(vote, withdrawnBy) ? {} : { castBy: vote.respondedBy }),
+    ...(of === undefined && isBehindInLog(vote, withdrawnBy) ? {} : { castBy: castName(vote, names) }),
     ends: isOfProposer(approval, vote) ? 'proposal' : 'vote',
   };
 }

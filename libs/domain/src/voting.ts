@@ -24,16 +24,12 @@ export function numberOfVote({ votes }: Approval, vote: Vote): number {
 export function maySilenceApprove(approval: Approval): boolean {
   const { requirements } = currentProposal(approval);
   const [requirement] = requirements;
-  const isUntouched = approval.round === 1 && approval.proposals.length === 1;
+  const isFirst = approval.round === 1 && approval.proposals.length === 1;
   // An objection that was taken back was one, and so was that of a person who has lost the right since: its author has
-  // looked, and others may have held back because of it.
-  const isObjected = approval.votes.some((vote) => !agrees(vote));
+  // looked, and others may have held back because of it. So is an edit that left the arguments as they were.
+  const isTouched = approval.votes.some(({ decision }) => decision.type !== 'approve');
   return (
-    isUntouched &&
-    !isObjected &&
-    hasRoom(approval) &&
-    requirement?.risk !== 'high' &&
-    !requirements.some(needsSignature)
+    isFirst && !isTouched && hasRoom(approval) && requirement?.risk !== 'high' && !requirements.some(needsSignature)
   );
 }
 
@@ -174,17 +170,31 @@ export function isBacked(approval: Approval): boolean {
   return approval.votes.some((vote) => isCounted(vote) && agrees(vote) && vote.proposal === number);
 }
 
+/** The vote that proposed what is asked now, whether it still counts or not; undefined: the agent's request is asked. */
+function proposingVote(approval: Approval): Vote | undefined {
+  const { number, proposedBy, proposedAt } = currentProposal(approval);
+  if (number === 1) return undefined;
+  return approval.votes.find(
+    (one) => one.proposal === number && one.respondedBy === proposedBy && one.respondedAt === proposedAt,
+  );
+}
+
 /**
  * Returns whether this vote is of the person who proposed what is asked now. Their first one, which proposed it, no longer counts
  * where they voted again.
  */
 export function isOfProposer(approval: Approval, vote: Vote): boolean {
-  const { number, proposedBy, proposedAt } = currentProposal(approval);
-  const hasProposed = (one: Vote): boolean =>
-    one.proposal === number && one.respondedBy === proposedBy && one.respondedAt === proposedAt;
-  return (
-    number > 1 &&
-    vote.proposal === number &&
-    approval.votes.some((one) => hasProposed(one) && isSamePersonInLog(one, vote))
-  );
+  const proposing = proposingVote(approval);
+  return proposing?.proposal === vote.proposal && isSamePersonInLog(proposing, vote);
+}
+
+/**
+ * The vote that a person under these names has left to end: one that counts, or the one that proposed what is asked now. That
+ * stands until its person ends it, also where they have lost the right to vote since.
+ */
+export function standingVoteBy(approval: Approval, names: readonly string[]): Vote | undefined {
+  const counted = countedVoteBy(approval, names);
+  if (counted !== undefined) return counted;
+  const proposing = proposingVote(approval);
+  return proposing !== undefined && names.some((name) => isBehind(proposing, name)) ? proposing : undefined;
 }

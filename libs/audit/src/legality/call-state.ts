@@ -83,6 +83,8 @@ export interface ProposalState {
   /** By requirement; null: it waits without a deadline. An escalation moves it. */
   readonly expiresAt: readonly (string | null)[];
   readonly proposedBy: string;
+  /** In whose place it was proposed. Absent: in nobody's. */
+  readonly proposedFor?: string;
   readonly proposedAt: string;
 }
 
@@ -110,8 +112,8 @@ export interface ApprovalState {
   readonly escalations: number;
   readonly reminders: number;
   readonly votes: readonly CountedVote[];
-  /** A person has objected, edited or answered, whether that still counts or not. */
-  readonly isTouched: boolean;
+  /** Who objected, edited or answered first, and how, whether that still counts or not; null: nobody did. */
+  readonly touched: { readonly by: string; readonly as: 'edit' | 'answer' | 'deny'; readonly isSame: boolean } | null;
 }
 
 /** What was recorded with the place of a call in the queue of its run, and happens at its turn. */

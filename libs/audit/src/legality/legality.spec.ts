@@ -53,6 +53,16 @@ const escalated = story().policy().request().ask({}, upward).about('ApprovalEsca
 const approving = { resolution: 'approved', respondedAt: minute(2), executeBy: minute(12) };
 const granted = story().policy().grant('GrantCreated');
 const edited = asked.edit('alice', { amount: 1 });
+/** Alice proposed what is asked, and has lost the right to vote since. */
+const lostEdit = edited.respond('bob', {
+  ...{ proposal: 2, actionDigest: digestOfEdit({ amount: 1 }), endedVotes: ['alice'] },
+});
+const silentAfterSame = story()
+  .policy()
+  .request()
+  .ask({}, silent)
+  .edit('alice', args, { proposal: 1 })
+  .respond('policy', bySilence);
 const editOf = (amount: number, change: Partial<Requirement>, expiresAt: string | null) => ({
   ...{ type: 'edit', arguments: { amount }, sensitive: [], salt, verdict: verdict('require') },
   ...{ requirement: { ...requirement, ...change }, clock: { expiresAt } },
@@ -121,6 +131,18 @@ const legal: readonly (readonly [name: string, log: Story])[] = [
   [
     'the author of an edit withdraws it',
     edited.withdraw('alice', { ends: 'proposal' }).respond('bob', { proposal: 3 }),
+  ],
+  [
+    'the author of an edit whose vote was lost ends it',
+    lostEdit.withdraw('alice', { ends: 'proposal' }).respond('bob', { proposal: 3 }),
+  ],
+  [
+    'the one for whom a delegate proposed ends it',
+    asked
+      .edit('alice', { amount: 1 }, { onBehalfOf: 'erin' })
+      .respond('bob', { proposal: 2, actionDigest: digestOfEdit({ amount: 1 }), endedVotes: ['alice'] })
+      .withdraw('erin', { ends: 'proposal' })
+      .respond('bob', { proposal: 3 }),
   ],
   ['an escalation lets managers in', escalated.respond('mia', { groups: ['managers'], respondedAt: minute(11) })],
   ['a call expires and people are asked again', expired.ask({ approvalId: approvalId(2), round: 2 })],
@@ -442,7 +464,11 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
       .withdraw('alice', { ends: 'proposal' })
       .respond('policy', { ...bySilence, proposal: 3 }),
   ],
+  ['silence after an edit that left the arguments as they were', 'silence', silentAfterSame],
   ['the withdrawal of no vote', 'withdrawal', asked.withdraw('alice')],
+  ['the end of a request by its requester', 'withdrawal', asked.withdraw('agent', { ends: 'proposal' })],
+  ['the end of the vote alone that proposed, and was lost', 'withdrawal', lostEdit.withdraw('alice')],
+  ['the end of an edit by another person', 'withdrawal', lostEdit.withdraw('carol', { ends: 'proposal' })],
   ['a withdrawal that leaves the proposal of its author', 'withdrawal', edited.withdraw('alice')],
   [
     'an unapproved edit that is asked about in the next round',

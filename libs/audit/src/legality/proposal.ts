@@ -79,8 +79,8 @@ function isAnswerOf(event: JudgedEvent, response: Response, { proposal }: Approv
 
 /** The proposal that an edit or an answer makes. */
 export function proposalOf(event: JudgedEvent, response: Response, approval: ApprovalState): ProposalState {
-  const { decision, respondedBy: proposedBy, respondedAt: proposedAt } = response;
-  const by = { proposedBy, proposedAt };
+  const { decision, respondedBy: proposedBy, onBehalfOf, respondedAt: proposedAt } = response;
+  const by = { proposedBy, ...(onBehalfOf !== null && { proposedFor: onBehalfOf }), proposedAt };
   if (decision.type !== 'edit') {
     const { firstDigest: actionDigest } = approval;
     const output = outputOf(event, response);

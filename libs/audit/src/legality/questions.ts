@@ -43,7 +43,7 @@ export function begin(event: JudgedEvent, call: CallState): Changed {
       firstDigest: actionDigest,
       number: 1,
     },
-    ...{ proposal, lastRun: proposal, opened: [], escalations: 0, reminders: 0, votes: [], isTouched: false },
+    ...{ proposal, lastRun: proposal, opened: [], escalations: 0, reminders: 0, votes: [], touched: null },
     words: { reason: textDigest(data.reason), description: textDigest(data.description) },
     judgedBy: { ruleId, policyVersion },
   };
@@ -107,25 +107,41 @@ export function describe(event: JudgedEvent, approval: ApprovalState): Changed {
   };
 }
 
-/** A person takes back a vote that counts. Attack: a front end takes back a vote of another person in the name of one of its own. */
+/**
+ * A person takes back a vote that counts, or what they proposed, whose vote was lost. Attack: a front end takes back a vote of another
+ * person in the name of one of its own.
+ */
 export function withdraw(event: JudgedEvent, call: CallState, approval: ApprovalState): Changed {
-  const {
-    withdrawnBy,
-    castBy = withdrawnBy,
-    ends,
-    withdrawnAt,
-    vouchedBy,
-  } = event.data as EventData<'ResponseWithdrawn'>;
+  const data = event.data as Withdrawn;
+  const { withdrawnBy, castBy = withdrawnBy, ends, withdrawnAt } = data;
   if (isOver(approval, withdrawnAt)) return illegal('deadline', 'the deadline of the approval was over');
   const vote = approval.votes.find((one) => isBehind(one, castBy));
-  if (vote === undefined) return illegal('withdrawal', `no vote of ${castBy} counts`);
-  if (vouchedBy !== undefined && !peopleOf(vote).some((name) => isSameFolded(name, withdrawnBy)))
-    return illegal('withdrawal', `a front end ends the vote of ${castBy} in the name of ${withdrawnBy}`);
+  const broken = notOwn(data, vote ?? proposerOf(event, approval, castBy));
+  if (broken !== undefined) return broken;
   const left = { ...approval, votes: approval.votes.filter((one) => one !== vote) };
   if (isOfVersion1(event)) return afterWithdrawal1(left, withdrawnAt);
-  const ended = endedBy(vote, approval) ?? ends;
+  const ended = vote === undefined ? 'proposal' : (endedBy(vote, approval) ?? ends);
   if (ends !== ended) return illegal('withdrawal', `it ends the ${ends}, and ends the ${ended} by the rules`);
   return ended === 'proposal' ? backToRequest(left, call.request.shown.asked, withdrawnAt) : left;
+}
+
+type Withdrawn = EventData<'ResponseWithdrawn'>;
+type Voice = Pick<CountedVote, 'by' | 'onBehalfOf'>;
+
+function notOwn(
+  { withdrawnBy, castBy = withdrawnBy, vouchedBy }: Withdrawn,
+  voice: Voice | undefined,
+): Illegal | undefined {
+  if (voice === undefined) return illegal('withdrawal', `no vote of ${castBy} counts, and nothing of theirs is asked`);
+  return vouchedBy === undefined || peopleOf(voice).some((name) => isSameFolded(name, withdrawnBy))
+    ? undefined
+    : illegal('withdrawal', `a front end ends the vote of ${castBy} in the name of ${withdrawnBy}`);
+}
+
+/** The people who proposed what is asked, if this is one of them. The request is no proposal of a person. */
+function proposerOf(event: JudgedEvent, { number, proposal }: ApprovalState, name: string): Voice | undefined {
+  const voice = { by: proposal.proposedBy, onBehalfOf: proposal.proposedFor ?? null };
+  return number > 1 && !isOfVersion1(event) && isBehind(voice, name) ? voice : undefined;
 }
 
 /**

@@ -73,9 +73,11 @@ function answeredBy(event: JudgedEvent, response: Response, call: CallState, app
     passkey: response.signature?.credentialId ?? null,
   };
   const votes = [...proposed.votes.filter((one) => !isSameVoice(one, vote)), vote];
-  const isTouched = proposed.isTouched || response.decision.type !== 'approve';
+  const { type } = response.decision;
+  const touch = type === 'approve' ? null : { by: vote.by, as: type, isSame: type !== 'deny' && !isNew };
+  const touched = proposed.touched ?? touch;
   const unknown = notCounted(response.endedVotes ?? [], approval);
-  return { unknown, event, response, call, before, after: { ...proposed, votes, isTouched }, vote };
+  return { unknown, event, response, call, before, after: { ...proposed, votes, touched }, vote };
 }
 
 type Rule = (answered: Answered) => Illegal | undefined;
@@ -235,7 +237,7 @@ const maySilence: Rule = ({ event, response, call, before }) => {
   if (strictest(proposal.requirements).signed) return illegal('silence', 'silence has no signature');
   const isPlain = decision.type === 'approve' && resolution === 'approved';
   // Version 1 let silence approve a later round. That gives no right to run.
-  const isFirst = isOfVersion1(event) || (isUntouched(before) && requirement.risk !== 'high');
+  const isFirst = isOfVersion1(event) || (isFirstRequest(before) && requirement.risk !== 'high');
   return isPlain && isFirst
     ? undefined
     : illegal('silence', 'silence approves only an untouched first request below high risk');
@@ -254,12 +256,25 @@ const isOfNobody: Rule = ({ response }) => {
     : illegal('silence', 'silence is of no person, and it says what only a person can say');
 };
 
-/** In the first round of a request that no person objected to, edited or answered. */
-function isUntouched({ round, number, isTouched }: ApprovalState): boolean {
-  return round === 1 && number === 1 && !isTouched;
+function isFirstRequest({ round, number }: ApprovalState): boolean {
+  return round === 1 && number === 1;
 }
 
-const silenceRules: readonly Rule[] = [isOfNobody, endsVotes, isOfCurrent, isOfAction, maySilence, isExecutableUntil];
+/** No person objected to the request, edited or answered it. */
+const isUntouched: Rule = ({ event, before: { touched } }) =>
+  touched === null || isOfVersion1(event) ? undefined : illegal('silence', wordsOf(touched));
+
+const touches = { edit: 'edited', answer: 'answered', deny: 'denied' } as const;
+
+/** An edit to what was asked is one: older versions took it for an approval, so such a log need not be altered. */
+function wordsOf({ by, as, isSame }: NonNullable<ApprovalState['touched']>): string {
+  const found = `silence approves what ${by} had ${touches[as]}`;
+  return isSame ? `${found}, to what was asked already: older versions let it` : found;
+}
+
+const silenceRules: readonly Rule[] = [
+  ...[isOfNobody, endsVotes, isOfCurrent, isOfAction, isUntouched, maySilence, isExecutableUntil],
+];
 
 /** Attack: a second spelling of a name votes once more, or for the request of the first one. */
 function isOfFoldedName({ vote, call, before, after }: Answered): boolean {
