@@ -180,6 +180,21 @@ describe('answering', () => {
     expect(out).toContain('-   "path": "/etc/hosts"\n+   "path": "/tmp/x"\n');
   });
 
+  it('shows with the change of an edit all that runs: the arguments that stay, the place and what the agent is told', async () => {
+    const items = Array.from({ length: 30 }, (_, n) => `item ${String(n)}`);
+    const instructions = [{ ...{ respondedBy: 'ann', instruction: 'then verify' }, at: '2026-01-01T00:00:00.000Z' }];
+    given({
+      ...{ ...pending, arguments: { items, danger: 'rm -rf /' }, labels: { cwd: '/srv/production' } },
+      instructions: instructions as never,
+    });
+    const edited = JSON.stringify({ items: items.with(2, 'other'), danger: 'rm -rf /' });
+    const { out } = await run(['edit', approvalId, '--arguments', edited]);
+    for (const words of ['cwd: /srv/production', '"danger": "rm -rf /"', '"item 29"', 'ann: then verify', '"other"'])
+      expect(out).toContain(words);
+    const digested = await run(['edit', approvalId, '--arguments', edited, '--digest', pending.shownDigest]);
+    expect(digested.out).not.toContain('danger');
+  });
+
   it.each([
     ['{"path":"/etc/hosts"}', 5],
     ['[1]', 2],
@@ -406,6 +421,14 @@ describe('answering many', () => {
     expect(await shown()).toContain('text from the agent, not a hidden value');
     given({ ...one, arguments: { password: mask }, hiddenValues: [{ pointer: '/password', why: 'name' }] });
     expect(await shown()).toContain('1 value is hidden from you');
+  });
+
+  it('says in a row whose edit the arguments are, and what was not approved before', async () => {
+    const proposal = { ...pending.proposal, number: 3, proposedBy: 'carol' };
+    const ended = [{ approvalId, number: 2, kind: 'answer', proposedBy: 'bob', proposedAt: pending.requestedAt }];
+    given({ ...pending, proposal, endedProposals: ended as never });
+    const { out } = await run(['approve', '--run', 'run-42', '--yes']);
+    expect(out).toContain('  Edited by carol\n  Not approved before: answer by bob\n');
   });
 
   it('shows the folder of each call, and the whole name of a tool', async () => {

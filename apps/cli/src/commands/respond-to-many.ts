@@ -5,6 +5,7 @@ import {
   denialWords,
   labelWords,
   nameWords,
+  endedProposalWords,
   printable,
   requesterWords,
   writtenMasks,
@@ -142,6 +143,17 @@ function isShown({ json, columns }: Invocation, type: 'approve' | 'deny', approv
   return !json && (type === 'approve' || fitsOneLine(approval, columns));
 }
 
+/** Whose arguments these are where they are not the agent's, and what people proposed before. */
+function editLines({ proposal, requestedBy, endedProposals }: ApprovalView, columns: number): Line[] {
+  const { number, kind, proposedBy } = proposal;
+  const isEdit = number > 1 && kind === 'run' && proposedBy !== requestedBy;
+  const ended = endedProposalWords(endedProposals);
+  return [
+    ...(isEdit ? wrapped(`  Edited by ${nameWords(proposedBy)}`, columns, 'yellow', 2) : []),
+    ...(ended === '' ? [] : wrapped(`  Not approved before: ${ended}`, columns, 'yellow', 2)),
+  ];
+}
+
 /** A row is one line, unless it would cut what is to be approved: then all of it is shown. */
 function rowLines(
   { columns, client }: Invocation,
@@ -158,9 +170,10 @@ function rowLines(
   const isShownBelow = type === 'approve' && result?.status === 'possible' && !fitsOneLine(approval, columns);
   const why = result?.problem === undefined ? '' : problemWords(result.problem, client.serverNow());
   return [
-    ...(isShownBelow ? wrapped(printable(approval.toolName), columns, 'bold') : [callLine(approval, columns)]),
+    ...(isShownBelow ? wrapped(nameWords(approval.toolName), columns, 'bold') : [callLine(approval, columns)]),
     { text: cut(`  ${facts.join(' · ')}`, columns), tone: 'dim' },
     ...placeLines(approval, columns),
+    ...editLines(approval, columns),
     ...(isShownBelow ? agreedLines(approval, columns) : []),
     ...(why === '' ? [] : wrapped(`  left out: ${why}`, columns, 'yellow', 2)),
   ];

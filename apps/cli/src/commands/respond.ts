@@ -137,13 +137,17 @@ async function seenFirst(
   approvalId: string,
   options: ManyOptions,
 ): Promise<Remarks | undefined> {
-  const { client, columns } = invocation;
+  const { client } = invocation;
   const approval = await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(approvalId)}`);
   // The server says how it ended.
   if (approval.state !== 'pending') return {};
-  invocation.print(...approvalCard(approval, { columns, nowMs: client.serverNow() }));
+  printCard(invocation, approval);
   if (isAsked(invocation, options) && !(await isConfirmed(invocation, 'Approve this call?'))) return undefined;
   return { proposalDigest: approval.proposal.digest, shownDigest: approval.shownDigest };
+}
+
+function printCard({ print, columns, client }: Invocation, approval: ApprovalView): void {
+  print(...approvalCard(approval, { columns, nowMs: client.serverNow() }));
 }
 
 /** `countersign answer`: gives a result instead of running the tool. */
@@ -181,7 +185,9 @@ export async function edit(
       'To agree with them, use `countersign approve`.',
     );
   }
-  invocation.print(...change);
+  // The lines of the change are a part of what runs, so the rest is above them.
+  if (isShown(invocation, options)) printCard(invocation, approval);
+  invocation.print({ text: '' }, { text: 'The edit', tone: 'bold' }, ...change);
   if (options.arguments === undefined && !(await isConfirmed(invocation, 'Approve with these arguments?'))) {
     invocation.note('Nothing was sent.');
     return exitCodes.ok;
