@@ -185,7 +185,7 @@ describe('answering', () => {
     const instructions = [{ ...{ respondedBy: 'ann', instruction: 'then verify' }, at: '2026-01-01T00:00:00.000Z' }];
     given({
       ...{ ...pending, arguments: { items, danger: 'rm -rf /' }, labels: { cwd: '/srv/production' } },
-      instructions: instructions as never,
+      instructions,
     });
     const edited = JSON.stringify({ items: items.with(2, 'other'), danger: 'rm -rf /' });
     const { out } = await run(['edit', approvalId, '--arguments', edited]);
