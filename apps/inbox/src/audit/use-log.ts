@@ -3,7 +3,7 @@ import type { LogEventView } from '@countersign/contracts';
 import { problemOf } from '@countersign/react/parts';
 import type { Problem } from '@countersign/react/parts';
 import { firstPage, readLogPage } from '../api/audit.js';
-import { readFastPositions } from '../api/oversight.js';
+import { readFastPositions } from './fast-positions.js';
 import { isListed, requestOf, searchOf } from './search.js';
 
 /** The events of a search that were found up to now. */
