@@ -131,8 +131,8 @@ function ReportTable({ report }: { report: OversightReport }): ReactNode {
       </ScrollTable>
       <p className="cs-hint">
         Very fast: approved in less than {durationWords(fast.baseMs)}
-        {fast.perCharacterMs > 0 && ' and the time to read the arguments'}. A hint to look closer, not a proof.
-        {!complete && ' The period is longer than a report reads: choose a shorter one.'}
+        {fast.perCharacterMs > 0 && ' and the time to read the arguments'}. A hint, not a proof.
+        {!complete && ' The period is too long: choose a shorter one.'}
       </p>
     </>
   );
