@@ -34,9 +34,9 @@ interface Late {
 function judgeEnd({ recordedAt }: JudgedEvent, chain: Chain, request: RequestFacts, streams: KnownStreams): Late {
   const ended = cancelledAround(chain, request, streams);
   if (ended === undefined) return { late: undefined, unproven: [] };
-  const isLongAgo = isBeforeBy(graceMs, ended.recordedAt ?? '', recordedAt);
-  const late = isLongAgo ? illegal('request', 'a call around it was cancelled long before') : undefined;
-  return { late, unproven: ['inside-cancelled'] };
+  return isBeforeBy(graceMs, ended.recordedAt ?? '', recordedAt)
+    ? { late: illegal('request', 'a call around it was cancelled long before'), unproven: [] }
+    : { late: undefined, unproven: ['inside-cancelled'] };
 }
 
 type Chain = NonNullable<EventData<'ToolCallRequested'>['chain']>;
