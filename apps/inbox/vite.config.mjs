@@ -13,9 +13,16 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     sourcemap: false,
     reportCompressedSize: false,
-    // Parts that several pages share, in one file: many small ones compress worse.
+    // Parts that several pages share, and the small pages, in one file each: many small ones compress worse.
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: 'shared', test: /apps.inbox.src|libs/, minShareCount: 2 }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'shared', test: /apps.inbox.src|libs/, minShareCount: 2, priority: 1 },
+            { name: 'small-pages', test: /(?:call|history|passkeys|run|unknown)-page\.tsx/ },
+          ],
+        },
+      },
     },
   },
 });

@@ -102,6 +102,8 @@ describe('a card that changes while a person looks', () => {
     await card.getByRole('heading', { name: 'What the agent is told' }).waitFor();
     await respond({ decision: { type: 'answer', output: 'paid already' } });
     await notice.getByText('ann proposes an answer in its place.').waitFor();
+    await notice.getByText('“paid already”').waitFor();
+    expect(await notice.getByText('No change').count()).toBe(0);
     await notice.getByRole('button', { name: 'I have seen the change' }).click();
     await card.getByRole('heading', { name: 'What the agent gets in place of a run: an answer of ann' }).waitFor();
     await card.getByText('“paid already”').waitFor();
@@ -109,6 +111,17 @@ describe('a card that changes while a person looks', () => {
     // To agree to an answer lets nothing run.
     await page.getByText(/^Answered in its place: wire/).waitFor();
     expect(await responders(world, path)).toEqual(['ann', 'ann', 'bob']);
+  });
+
+  it('says whose answer was withdrawn, and that it is the request again', async () => {
+    const { world, page, path } = await opened();
+    await world.send('ann', 'POST', `${path}/responses`, { decision: { type: 'answer', output: 'paid already' } });
+    const notice = page.getByRole('alert', { name: 'What has changed' });
+    await notice.getByRole('button', { name: 'I have seen the change' }).click();
+    await world.send('ann', 'DELETE', `${path}/responses/mine`);
+    await notice.getByText('It is the agent’s request again: not approved was the answer by ann.').waitFor();
+    await notice.getByRole('button', { name: 'I have seen the change' }).click();
+    expect(await page.getByRole('heading', { name: 'What an approver changed' }).count()).toBe(0);
   });
 
   it('is no news to the person who edited it', async () => {

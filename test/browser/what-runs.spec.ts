@@ -24,6 +24,32 @@ const piece = fc.oneof(
 );
 const hostileText = fc.array(piece, { minLength: 2, maxLength: 14 }).map((pieces) => `start\n${pieces.join('')}end`);
 
+/** Texts that are the same on screen where the browser alone orders their characters; the first ones are the same. */
+const twins = [
+  ['the same', 'the same'],
+  ['mv \u05d0 1', 'mv 1 \u05d0'],
+  ['\u05d01', '1\u05d0'],
+  ['scp \u05d0 10.0.0.1 x', 'scp 10.0.0.1 \u05d0 x'],
+  ['to \u05d0\u05d1 500 EUR', 'to 500 \u05d0\u05d1 EUR'],
+  ['chown \u05d0:0 /x', 'chown 0:\u05d0 /x'],
+  ['/srv/\u05d0/1 x', '/srv/1/\u05d0 x'],
+  ['pay \u0627 5-3 x', 'pay 5-3 \u0627 x'],
+] as const;
+
+/** Runs in the page: how many columns the first line has before it wraps. */
+const columnsOf = `(() => {
+  const text = document.querySelector('.cs-diff-text').firstChild;
+  const topOf = (at) => {
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().top;
+  };
+  let at = 0;
+  while (Math.abs(topOf(at) - topOf(0)) < 3) at += 1;
+  return at;
+})()`;
+
 /** The text that a view stands for. */
 function decoded(view: string): string {
   return view.replaceAll(/\ue001⟦([^⟧]*)⟧\ue002/g, (_, words: string) => {
@@ -108,5 +134,41 @@ describe('what a card shows is all that will run', () => {
       }
       expect(pages.length).toBeGreaterThan(1);
     }
+  });
+
+  it.each(sizes)('a line that wraps looks unlike a line of its own ($width px)', async (viewport) => {
+    const world = await openWorld();
+    const { page } = await openInbox(browser(), world.url, 'ann', { viewport });
+    const gutterOf = async (command: string): Promise<string> => {
+      const [call] = await world.ask([{ arguments: { command } }]);
+      await opened(page, world.url, call?.approval?.approvalId ?? '');
+      const box = await page.locator('.cs-diff-lines').boundingBox();
+      const clip = { x: box?.x ?? 0, y: box?.y ?? 0, width: 24, height: Math.floor(box?.height ?? 0) };
+      return (await page.screenshot({ clip })).toString('base64');
+    };
+    await gutterOf(`${'x'.repeat(400)}\nb`);
+    const columns = await page.evaluate<number>(columnsOf);
+    const [notes, more] = ['# notes ', '# more '].map((text) => text.padEnd(columns, '-'));
+    const comment = await gutterOf(`${notes}rm -rf /srv #\n${more}\n  true`);
+    expect(await gutterOf(`${notes}\n  rm -rf /srv #\n${more}true`)).not.toBe(comment);
+    expect(await gutterOf(`${notes}rm -rf /srv #\n${more}\n  true`)).toBe(comment);
+  });
+
+  it('no two texts have the same pixels: blanks at a line’s end, numbers beside right-to-left letters', async () => {
+    const world = await openWorld();
+    const values = twins.flat();
+    const [call] = await world.ask([{ arguments: Object.fromEntries(values.map((value, n) => [`v${n}`, value])) }]);
+    const { page } = await openInbox(browser(), world.url, 'ann', { viewport: { width: 1440, height: 900 } });
+    await page.goto(`${world.url}/approvals/${call?.approval?.approvalId ?? ''}`);
+    await page.locator('article .cs-member').first().waitFor();
+    // Every row begins on a whole pixel.
+    await page.evaluate(`document.querySelector('.cs-members').style.lineHeight = '20px'`);
+    const pictures: string[] = [];
+    for (const dd of await page.locator('article .cs-member > dd').all()) {
+      pictures.push((await dd.screenshot()).toString('base64'));
+    }
+    expect(pictures).toHaveLength(values.length);
+    const alikeOnes = twins.filter((_, pair) => pictures[2 * pair] === pictures[2 * pair + 1]);
+    expect(alikeOnes).toEqual([['the same', 'the same']]);
   });
 });

@@ -2,11 +2,13 @@
  * Cyrillic, Greek and Armenian letters that look like Latin ones in common fonts, and signs that look like those of paths,
  * addresses and commands. The usual ones, not all.
  */
-const posing = '⁄∕․꞉∣∗∼аеорсухіјѕԛԝһӏԁѵАВЕКМНОРСТХІЈЅԚԜҮӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳոսօցհԼՏՍՕ';
+const posing = '⁄∕․꞉∣∗∼‐‑‚ꞌЗͿϜϹаеорсухіјѕԛԝһӏԁѵАВЕКМНОРСТХІЈЅԚԜҮӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳոսօցհԼՏՍՕ';
 /** What they look like, each at its place. */
-const posedAs = '//.:|*~aeopcyxijsqwhldvABEKMHOPCTXIJSQWYlABEZHIKMNOPTYXovcjnuoghLSUO';
+const posedAs = "//.:|*~--,'3JFCaeopcyxijsqwhldvABEKMHOPCTXIJSQWYlABEZHIKMNOPTYXovcjnuoghLSUO";
 const twins = new Map(Array.from(posing, (letter, index) => [letter, posedAs.charAt(index)]));
-const latin = /\p{Script=Latin}/u;
+/** The letters and digits of a fixed width of mathematics: each looks exactly like one of ASCII. */
+const monospace = /[\u{1d670}-\u{1d6a3}\u{1d7f6}-\u{1d7ff}]/u;
+const latin = /[\p{Script=Latin}\u{1d670}-\u{1d6a3}\u{1d7f6}-\u{1d7ff}]/u;
 const otherAlphabet = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u;
 const inWord = /[\p{L}\p{M}\p{N}]/u;
 
@@ -34,14 +36,26 @@ function posingIn(run: Run): number[] {
   // Signs alone, as in `5∕3`.
   if (foreign.length === 0 && !hasLatin(run)) return [];
   const isHonest = foreign.some((character) => !isTwin(character));
-  const judged = isHonest ? runsOf(run, (character) => !inWord.test(character)).filter(hasLatin) : [run];
-  return judged.flatMap(({ start, characters }) =>
-    characters.flatMap((character, index) => (isTwin(character) ? [start + index] : [])),
-  );
+  const judged = isHonest ? runsOf(run, (character) => !inWord.test(character) && !isTwin(character)) : [run];
+  return judged.flatMap((part) => {
+    const { start, characters } = part;
+    const poses = !isHonest || hasLatin(part) ? isTwin : isDigitIn(characters);
+    return characters.flatMap((character, index) => {
+      // Before a word it is an honest quotation mark of German.
+      const isQuote = character === '‚' && !inWord.test(characters[index - 1] ?? '');
+      return poses(character) && !isQuote ? [start + index] : [];
+    });
+  });
 }
 
 function isTwin(character: string): boolean {
-  return twins.has(character);
+  return twins.has(character) || monospace.test(character);
+}
+
+/** A word without Latin letters poses only as a number. */
+function isDigitIn(characters: readonly string[]): (character: string) => boolean {
+  const isNumber = characters.some((character) => /\d/.test(character));
+  return (character) => isNumber && character === 'З';
 }
 
 function hasLatin({ characters }: Run): boolean {

@@ -47,6 +47,7 @@ export { endedProposalWords, questionWords } from './proposal-words.js';
 export type { EndedProposal } from './proposal-words.js';
 export { refusalWords } from './refusal-words.js';
 export { denialWords, needsSignature, requirementWords } from './requirement-words.js';
+export { isReordered, orderWarning, rightToLeftParts } from './right-to-left.js';
 export { safeJson } from './safe-json.js';
 export { schemaNoteWords } from './schema-note-words.js';
 export { isLong, textBlocksOf } from './text-blocks.js';

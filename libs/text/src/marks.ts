@@ -14,6 +14,8 @@ const combining = /\p{M}/u;
 /** Everything except printable ASCII; nothing else is ever marked. */
 const beyondAscii = /[^\x20-\x7e]/gu;
 const combiningRunMax = 3;
+/** They are drawn like a `_` and a `~`. */
+const combiningSigns = /[\u0332\u0334]/;
 
 /**
  * Why a character is marked: it is invisible or changes how the text reads (`unseen`), it overlays other text
@@ -77,7 +79,7 @@ export function segmentsOf(text: string, { partedBy = '', inLines = false }: Seg
     }
     const isParting = partedBy.includes(character);
     combined = combining.test(character) ? combined + 1 : 0;
-    const clings = equals(cluster + character) || clingsTo(cluster, combined);
+    const clings = equals(cluster + character) || clingsTo(cluster, combined) || combiningSigns.test(character);
     const reason = isParting ? undefined : reasonOf(character, clings, posing.has(index) || equals(character));
     const base = combined > 0 ? cluster : '';
     cluster = '';

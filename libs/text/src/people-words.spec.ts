@@ -47,7 +47,7 @@ describe('the people of a card', () => {
     ['a、b', '"a、b"'],
     ['a（owner carol）', '"a（owner carol）"'],
     ['a“b', '"a“b"'],
-    ['a‚b', '"a‚b"'],
+    ['a‚b', '"a⟦U+201A⟧b"'],
     ['o’brien', 'o’brien'],
     ['col·lector', 'col·lector'],
     ['', '""'],

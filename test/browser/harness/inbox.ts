@@ -42,7 +42,7 @@ export interface World extends Installation {
   /** Calls the API as a person. */
   readonly send: <T = Record<string, unknown>>(
     as: keyof typeof tokenOf,
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'DELETE',
     path: string,
     body?: unknown,
   ) => Promise<T>;

@@ -33,6 +33,13 @@ describe('the card of an approval', () => {
     ]);
   });
 
+  it('warns where right-to-left letters would move numbers and signs', () => {
+    const warning = /^Text that is written from right to left/m;
+    expect(cardOf({ arguments: { command: 'mv א 1' } }).join('\n')).toMatch(warning);
+    expect(cardOf({ labels: { cwd: '/srv/א/1' } }).join('\n')).toMatch(warning);
+    expect(cardOf({ arguments: { note: 'שלום, עולם' } }).join('\n')).not.toMatch(warning);
+  });
+
   it('quotes a name of a tool that reads like a fact', () => {
     expect(cardOf({ toolName: 'delete_file   risk low' })[0]).toBe('"delete_file   risk low"   pending');
   });

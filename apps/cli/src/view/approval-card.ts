@@ -11,10 +11,12 @@ import {
   hiddenIn,
   hiddenInAnswer,
   hiddenWords,
+  isReordered,
   labelWords,
   moreCharacters,
   needsSignature,
   nameWords,
+  orderWarning,
   ordinal,
   ownWordsOf,
   progressLines,
@@ -164,12 +166,19 @@ function toldLines({ proposal, instructions }: ApprovalView, columns: number): L
 
 /** All that a person agrees to: the arguments, and what the agent gets besides. Nothing is cut. */
 export function agreedLines(approval: ApprovalView, columns: number): Line[] {
+  const args = argumentLines(approval.arguments, columns, approval.hiddenValues);
+  const told = toldLines(approval, columns);
   return [
-    ...argumentLines(approval.arguments, columns, approval.hiddenValues),
+    ...args,
     ...hiddenLines(approval, columns),
     ...uncheckedLines(approval, columns),
-    ...toldLines(approval, columns),
+    ...told,
+    ...orderLines([...args, ...told, { text: labelWords(approval.labels) }], columns),
   ];
+}
+
+function orderLines(lines: readonly Line[], columns: number): Line[] {
+  return lines.some(({ text }) => isReordered(text)) ? wrapped(`${orderWarning}.`, columns, 'yellow', goesOn) : [];
 }
 
 const eitherNote = 'a hidden value, or a text of the answer that reads like one';

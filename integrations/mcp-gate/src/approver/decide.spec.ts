@@ -134,6 +134,12 @@ describe('the form', () => {
     expect(await shownFor({})).not.toContain('schema');
   });
 
+  it('warns where right-to-left letters would move numbers and signs', async () => {
+    const warning = 'Text that is written from right to left: the order of numbers';
+    expect(await shownFor({ arguments: { command: 'mv א 1' } })).toContain(warning);
+    expect(await shownFor({ arguments: { note: 'שלום, עולם' } })).not.toContain(warning);
+  });
+
   it('names the person who edited the arguments, and those whose earlier edits were not approved', async () => {
     const edited = { ...approval.proposal, number: 2, proposedBy: 'bob' };
     expect(await shownFor({ proposal: edited })).toContain('Arguments, as `bob` edited them:');

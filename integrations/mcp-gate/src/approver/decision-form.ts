@@ -7,9 +7,11 @@ import {
   hiddenIn,
   hiddenWords,
   inCode,
+  isReordered,
   labelWords,
   linesOf,
   nameWords,
+  orderWarning,
   ownWordsOf,
   printable,
   requesterWords,
@@ -43,10 +45,11 @@ export function decisionForm(approval: ApprovalView, url: string): ElicitRequest
     ...answerParts(approval),
     linesOf(instructionLines(approval)),
   ]);
+  const warning = agreed.split('\n').some(isReordered) ? `${orderWarning}.` : '';
   if (agreed.length > charactersMax) return undefined;
   return {
     mode: 'form',
-    message: partsOf([agreed, linesOf(footLines(approval, url)), linesOf(ownWords(approval))]),
+    message: partsOf([agreed, warning, linesOf(footLines(approval, url)), linesOf(ownWords(approval))]),
     requestedSchema: {
       type: 'object',
       properties: {

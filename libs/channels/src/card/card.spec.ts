@@ -139,6 +139,14 @@ describe('the card', () => {
     );
   });
 
+  it('warns where right-to-left letters would move numbers and signs, and not of other text in them', () => {
+    const warningsOf = (change: object) => cardOf(sampleNotice({ approval: change }), 3_000).warnings;
+    const warning = [expect.stringMatching(/^Text that is written from right to left: the order of numbers and signs/)];
+    expect(warningsOf({ arguments: { command: 'mv א 1' } })).toEqual(warning);
+    expect(warningsOf({ labels: { cwd: '/srv/א/1' } })).toEqual(warning);
+    expect(warningsOf({ arguments: { note: 'שלום, עולם' } })).toEqual([]);
+  });
+
   it('counts the hidden values of a proposed answer too, also of a call that the same response decides', () => {
     const { approval } = sampleNotice();
     if (approval === null) throw new Error('the sample has an approval');

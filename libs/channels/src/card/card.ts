@@ -7,9 +7,11 @@ import {
   endedProposalWords,
   hiddenIn,
   hiddenWords,
+  isReordered,
   labelWords,
   moreCharacters,
   nameWords,
+  orderWarning,
   ownWordsOf,
   printable,
   questionWords,
@@ -78,15 +80,19 @@ export function cardOf(
   const posing = shown.posing + names.reduce((sum, name) => sum + name.posing, 0);
   const hidden = shown.hidden + names.reduce((sum, name) => sum + name.hidden, 0);
   const isCut = shown.isCut || labelsOf(approval).length > labelsMax;
+  const headline = headlineOf(notice);
+  const facts = factsOf(notice);
+  const isMoved = [headline, ...facts.map(([, text]) => text), ...shown.lines].some(isReordered);
   return {
-    headline: headlineOf(notice),
+    headline,
     status: statusOf(notice),
-    facts: factsOf(notice),
+    facts,
     argumentLines: shown.lines,
     isWhole: !isCut,
     warnings: [
       ...elsewhereOf(notice, limits),
       ...warningsOf({ posing, hidden, isCut }, hiddenValues, schemaNoteWords((approval ?? call).schemaNotes)),
+      ...(isMoved ? [orderWarning] : []),
     ],
     agentWords: wordsOf(approval),
     link: linkOf(approval, publicUrl),

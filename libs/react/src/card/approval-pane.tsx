@@ -13,7 +13,7 @@ import { ApprovalCard } from './approval-card.js';
 import { ChangeNotice } from './change-notice.js';
 import { DecisionPanel } from './decision-panel.js';
 import { SeenParts, useSeen } from './seen.js';
-import { isOwnChange, useChange } from './use-change.js';
+import { isEdit, isOwnChange, useChange } from './use-change.js';
 import { useApproval } from './use-approval.js';
 
 /** What stands around a card. */
@@ -99,8 +99,7 @@ function CardWithVerdict({ approval }: { approval: ApprovalView }): ReactNode {
     readCall(client, approval.callId, signal),
   );
   // While an edit waits for more people, the call has what was requested.
-  const isEdit =
-    approval.state === 'pending' && approval.proposal.kind === 'run' && approval.proposal.replaces !== null;
-  const original = value?.originalArguments ?? (isEdit ? value?.arguments : undefined);
+  const isEdited = approval.state === 'pending' && approval.proposal.kind === 'run' && isEdit(approval);
+  const original = value?.originalArguments ?? (isEdited ? value?.arguments : undefined);
   return <ApprovalCard approval={approval} verdict={value?.verdict} original={original} />;
 }

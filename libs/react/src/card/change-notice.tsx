@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Name } from '../ui/marked.js';
 import { onPress } from '../ui/press.js';
 import { ArgumentsChange } from './arguments-change.js';
-import { Instructions } from './told.js';
+import { Answer, Instructions } from './told.js';
 import type { Change } from './use-change.js';
 
 /** Says what has changed since the person looked. Nothing can be decided until the person acknowledges it. */
@@ -19,6 +19,7 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
     document.querySelector<HTMLElement>('[aria-label="Your decision"]')?.focus();
     onAcknowledge();
   };
+  const isAnswer = change.proposal.kind === 'answer';
   return (
     <section
       ref={notice}
@@ -28,21 +29,30 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
       aria-label="What has changed"
     >
       <p>
-        <strong>This has changed since you looked.</strong>{' '}
-        {change.isToldAlone && 'The agent is told something else than you saw. '}
-        {!change.isToldAlone && change.by !== undefined && (
-          <>
-            <Name text={change.by} /> {change.kind === 'answer' ? 'proposes an answer in its place' : 'edited it'}.{' '}
-          </>
-        )}
-        Nothing of yours was sent.
+        <strong>This has changed since you looked.</strong> <What change={change} /> Nothing of yours was sent.
       </p>
-      {!change.isToldAlone && <ArgumentsChange before={change.before} after={change.after} />}
+      {!change.isToldAlone &&
+        (isAnswer ? (
+          <Answer proposal={change.proposal} />
+        ) : (
+          <ArgumentsChange before={change.before} after={change.after} />
+        ))}
       {change.instructions.length > 0 && <Instructions instructions={change.instructions} />}
       <button type="button" className="cs-button" onClick={onPress(acknowledge)}>
         I have seen the change
       </button>
     </section>
+  );
+}
+
+function What({ change: { isToldAlone, ended, proposal } }: { change: Change }): ReactNode {
+  if (isToldAlone) return 'The agent is told something else than you saw.';
+  if (ended !== '') return `It is the agent’s request again: not approved was the ${ended}.`;
+  return (
+    <>
+      <Name text={proposal.proposedBy} /> {proposal.kind === 'answer' ? 'proposes an answer in its place' : 'edited it'}
+      .
+    </>
   );
 }
 

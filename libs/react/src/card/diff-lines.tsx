@@ -12,7 +12,9 @@ const atOnceMax = 400;
 
 /** The lines of a text or of a diff. Added and removed lines have a sign, not only a colour. */
 export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: 'plain' | 'diff' }): ReactNode {
-  const [isWhole, setWhole] = useState(lines.length <= atOnceMax);
+  const [isWanted, setWanted] = useState(false);
+  // An edit may make it short while it is open.
+  const isWhole = isWanted || lines.length <= atOnceMax;
   const shown = isWhole ? lines : lines.slice(0, atOnceMax);
   return (
     <SeenBox className="cs-diff" label={kind === 'diff' ? 'Changes' : 'Text'} isWhole={isWhole}>
@@ -36,7 +38,7 @@ export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: '
         ))}
       </div>
       {!isWhole && (
-        <button className="cs-button cs-diff-more" type="button" onClick={() => setWhole(true)}>
+        <button className="cs-button cs-diff-more" type="button" onClick={() => setWanted(true)}>
           Show {(lines.length - atOnceMax).toLocaleString('en-US')} more lines: they run too
         </button>
       )}

@@ -30,8 +30,8 @@ export function Told({ approval }: { approval: ApprovalView }): ReactNode {
   );
 }
 
-/** Kept between renders: what is drawn hangs on it. */
-function Answer({ proposal: { output, hiddenValues } }: Pick<ApprovalView, 'proposal'>): ReactNode {
+/** An answer in place of a run. Kept between renders: what is drawn hangs on it. */
+export function Answer({ proposal: { output, hiddenValues } }: Pick<ApprovalView, 'proposal'>): ReactNode {
   const value = useMemo(() => ({ answer: output }), [output]);
   const hidden = useMemo(() => hiddenInAnswer(hiddenValues), [hiddenValues]);
   return <Arguments value={value} hiddenValues={hidden} note={answeredMaskNote} />;

@@ -1,15 +1,15 @@
 import { useState } from 'react';
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import { endedProposalWords } from '@countersign/text';
 
 /** A change of what a person agrees to since they looked. */
 export interface Change {
   /** The arguments that the person has seen. */
   readonly before: JsonObject;
   readonly after: JsonObject;
-  /** `answer`: it would not run, the agent would get an answer. */
-  readonly kind: ApprovalView['proposal']['kind'];
-  /** Who proposed it; undefined: not known. */
-  readonly by: string | undefined;
+  readonly proposal: ApprovalView['proposal'];
+  /** The edit or answer that has ended, such as with its withdrawal, so that it is the agent's request again; otherwise empty. */
+  readonly ended: string;
   /** The proposal is the same: the instructions to the agent are others. */
   readonly isToldAlone: boolean;
   readonly instructions: ApprovalView['instructions'];
@@ -29,14 +29,18 @@ export function useChange(approval: ApprovalView): {
   if (approval.state !== 'pending' || looked.shownDigest === approval.shownDigest) {
     return { change: undefined, acknowledge };
   }
-  const { kind, replaces, proposedBy } = approval.proposal;
-  const by = replaces === null ? undefined : proposedBy;
-  const isToldAlone = looked.proposal.digest === approval.proposal.digest;
-  const { instructions } = approval;
+  const { proposal, instructions, endedProposals } = approval;
+  const isToldAlone = looked.proposal.digest === proposal.digest;
+  const ended = isEdit(approval) ? '' : endedProposalWords(endedProposals.slice(-1));
   return {
-    change: { before: looked.arguments, after: approval.arguments, kind, by, isToldAlone, instructions },
+    change: { before: looked.arguments, after: approval.arguments, proposal, ended, isToldAlone, instructions },
     acknowledge,
   };
+}
+
+/** Returns whether a person changed what the agent asks for: after a withdrawal it is the agent's own request again. */
+export function isEdit({ proposal: { replaces, proposedBy }, requestedBy }: ApprovalView): boolean {
+  return replaces !== null && proposedBy !== requestedBy;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
-import { lineSegments, quotedName, segmentsOf } from '@countersign/text';
+import { lineSegments, quotedName, rightToLeftParts, segmentsOf } from '@countersign/text';
 import type { Segment } from '@countersign/text';
 import { markWords } from '../text/mark-words.js';
 
@@ -28,7 +28,7 @@ export const MarkedLine = memo(function MarkedLine({ line }: { line: string }): 
 function shown(segments: readonly Segment[]): ReactNode {
   return segments.map((segment, index) =>
     segment.kind === 'text' ? (
-      segment.text
+      rightToLeftParts(segment.text).map((part, at) => (at % 2 === 0 ? part : <bdi key={`${index} ${at}`}>{part}</bdi>))
     ) : (
       <mark key={index} className="cs-mark" title={markWords(segment.reason, segment.character)}>
         {segment.text}
