@@ -19,7 +19,11 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'shared', test: /apps.inbox.src|libs/, minShareCount: 2, priority: 1 },
-            { name: 'small-pages', test: /(?:call|history|passkeys|run|unknown)-page\.tsx/ },
+            {
+              name: 'small-pages',
+              test: /(?:call|history|passkeys|run|unknown)-page\.tsx/,
+              includeDependenciesRecursively: false,
+            },
           ],
         },
       },
