@@ -79,7 +79,7 @@ export function segmentsOf(text: string, { partedBy = '', inLines = false }: Seg
     }
     const isParting = partedBy.includes(character);
     combined = combining.test(character) ? combined + 1 : 0;
-    const clings = equals(cluster + character) || clingsTo(cluster, combined) || combiningSigns.test(character);
+    const clings = equals(cluster + character) || clingsTo(cluster, combined, character);
     const reason = isParting ? undefined : reasonOf(character, clings, posing.has(index) || equals(character));
     const base = combined > 0 ? cluster : '';
     cluster = '';
@@ -102,7 +102,8 @@ function isPlain(text: string, options: BlankOptions): boolean {
 }
 
 /** @param combined the position of the character among those that combine with the base; 0 for a base. */
-function clingsTo(cluster: string, combined: number): boolean {
+function clingsTo(cluster: string, combined: number, character: string): boolean {
+  if (combiningSigns.test(character)) return true;
   // Stacked without limit, they paint over the lines above.
   return combined > combiningRunMax || (combined > 0 && cluster === '');
 }
