@@ -413,4 +413,24 @@ describe('a changed tokens file', () => {
       expect([after.status, after.body.state]).toEqual([200, state]);
     }
   });
+
+  it('ends a vote, and the edit that it proposed ends when its person leaves or withdraws', async () => {
+    const narrowed = (entry: TokenEntry) => ({ ...entry, people: { groups: ['ops'] } });
+    const edit = { body: { decision: { type: 'edit', arguments: { password: 'other' } } } };
+    const ends = [
+      (approvalId: string) => sendAs(kim, 'DELETE', `/v1/approvals/${approvalId}/responses/mine`),
+      () => api.send('DELETE', '/v1/people/support-desk%23kim', { as: 'desk' }),
+    ];
+    for (const end of ends) {
+      const approval = await asked('refund');
+      expect((await answers(kim, approval, 'edit', edit)).body.proposal).toMatchObject({ number: 2 });
+      expect((await whileChanged(narrowed, () => answers(lou, approval))).body.state).toBe('pending');
+      expect((await end(approval.approvalId)).status).toBe(200);
+      const after = await answers({ ...lou, id: 'sue' }, approval);
+      expect([after.body.state, after.body.proposal]).toMatchObject([
+        'pending',
+        { number: 3, proposedBy: 'support-desk' },
+      ]);
+    }
+  });
 });

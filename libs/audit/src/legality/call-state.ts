@@ -85,6 +85,8 @@ export interface ProposalState {
   readonly proposedBy: string;
   /** In whose place it was proposed. Absent: in nobody's. */
   readonly proposedFor?: string;
+  /** It is the agent's request once more. Absent: a person proposed it, or it is the first. */
+  readonly isRequest?: true;
   readonly proposedAt: string;
 }
 

@@ -24,13 +24,17 @@ import { createLegality } from './legality.js';
 import { readStored } from './stored-events.js';
 
 /** What the judge finds, by event. */
-function findingsOf({ events }: Story) {
+function findingsOf(log: Story) {
+  return detailsOf(log).map(({ rule, stream, eventId }) => ({ rule, stream, eventId }));
+}
+
+function detailsOf({ events }: Story) {
   const legality = createLegality(new Map());
   return events.flatMap((stored) => {
     const { stream, eventId } = stored;
     const event = readStored(stored);
     if ('unreadable' in event) throw new Error(`${eventId}: ${event.unreadable}`);
-    return legality.judge(event).illegal.map(({ rule }) => ({ rule, stream, eventId }));
+    return legality.judge(event).illegal.map((one) => ({ ...one, stream, eventId }));
   });
 }
 
@@ -467,6 +471,11 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
   ['silence after an edit that left the arguments as they were', 'silence', silentAfterSame],
   ['the withdrawal of no vote', 'withdrawal', asked.withdraw('alice')],
   ['the end of a request by its requester', 'withdrawal', asked.withdraw('agent', { ends: 'proposal' })],
+  [
+    'the end of the request that is asked again by its requester',
+    'withdrawal',
+    edited.withdraw('alice', { ends: 'proposal' }).withdraw('agent', { ends: 'proposal' }),
+  ],
   ['the end of the vote alone that proposed, and was lost', 'withdrawal', lostEdit.withdraw('alice')],
   ['the end of an edit by another person', 'withdrawal', lostEdit.withdraw('carol', { ends: 'proposal' })],
   ['a withdrawal that leaves the proposal of its author', 'withdrawal', edited.withdraw('alice')],
@@ -763,6 +772,12 @@ describe('the judge of legality', () => {
     expect(legality.unknownPolicies()).toEqual([]);
     expect(legality.unrecordedPolicies()).toHaveLength(1);
   });
+});
+
+it('silence after an edit that left the arguments as they were names its person', () => {
+  expect(detailsOf(silentAfterSame).map(({ detail }) => detail)).toEqual([
+    'silence approves what alice had edited, to what was asked already: older versions let it',
+  ]);
 });
 
 describe('a request inside another call', () => {

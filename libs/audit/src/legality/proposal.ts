@@ -139,7 +139,7 @@ export function withProposal(approval: ApprovalState, proposal: ProposalState): 
 /** The question about the agent's request once more: its proposer has withdrawn what was asked. */
 export function backToRequest(approval: ApprovalState, asked: string | null, at: string): ApprovalState {
   const { firstDigest: actionDigest } = approval;
-  const by = { proposedBy: approval.requestedBy, proposedAt: at };
+  const by = { proposedBy: approval.requestedBy, proposedAt: at, isRequest: true as const };
   return withProposal(approval, {
     kind: 'run',
     actionDigest,

@@ -141,7 +141,8 @@ function notOwn(
 /** The people who proposed what is asked, if this is one of them. The request is no proposal of a person. */
 function proposerOf(event: JudgedEvent, { number, proposal }: ApprovalState, name: string): Voice | undefined {
   const voice = { by: proposal.proposedBy, onBehalfOf: proposal.proposedFor ?? null };
-  return number > 1 && !isOfVersion1(event) && isBehind(voice, name) ? voice : undefined;
+  const isOfPerson = number > 1 && proposal.isRequest !== true && !isOfVersion1(event);
+  return isOfPerson && isBehind(voice, name) ? voice : undefined;
 }
 
 /**
