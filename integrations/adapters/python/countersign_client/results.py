@@ -100,9 +100,7 @@ def _in_code(call: dict[str, Any]) -> bool:
 
 
 def _words(error: Any) -> str | None:
-    if error is None:
-        return None
-    words = error.get("message") if isinstance(error, dict) else error
+    words = error.get("message") if isinstance(error, dict) else "" if error is None else error
     # An empty text would be read as the output of a tool that worked.
     return (words if words.strip() else None) if isinstance(words, str) else json.dumps(error, ensure_ascii=False)
 
