@@ -131,7 +131,7 @@ describe('the tool decide', () => {
     const [{ message, requestedSchema }] = forms as [ElicitRequestFormParams];
     expect(message).toContain('    {\n      "path": "/tmp/\\u202etxt.exe",\n      "note": "a\\n\\nRisk: low"\n    }');
     expect(message).toContain(approval.actionDigest);
-    expect(message).toMatch(/^Risk: not rated$/m);
+    expect(message).toMatch(/^Risk: not rated *$/m);
     expect(requestedSchema.properties['decision']).toEqual(
       expect.objectContaining({ type: 'string', enum: ['approve', 'deny'] }),
     );
