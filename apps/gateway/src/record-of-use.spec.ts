@@ -9,6 +9,7 @@ const nothing = {
   revision: -1,
   credentials: new Map(),
   digests: new Map(),
+  backups: [],
   rootKey: undefined,
   contradicted: undefined,
   logKey: undefined,
