@@ -440,6 +440,7 @@ describe('an edit', () => {
     inbox.press('e');
     expect(inbox.effects).toEqual([{ type: 'edit', approval: one, text: undefined }]);
     inbox.tell({ type: 'edited', approval: one, value, text });
+    inbox.press(pageDown);
     expect(inbox.has('-   "path": "/etc/hosts"')).toBe(true);
     expect(inbox.has('+   "path": "/tmp/hosts"')).toBe(true);
     inbox.press('\r');
@@ -447,6 +448,26 @@ describe('an edit', () => {
       decision: { type: 'edit', argumentsJson: text },
       remarks: { proposalDigest: one.proposal.digest },
     });
+  });
+
+  it('is sent only after the card above the change was on the screen too', () => {
+    const items = Array.from({ length: 30 }, (_, n) => `item ${String(n)}`);
+    const labels = { cwd: '/srv/production' };
+    const whole = approvalOf({ approvalId: 'apr_9', arguments: { items, danger: 'rm -rf /' }, labels });
+    const inbox = play([whole]);
+    const edited = { items: items.with(2, 'other'), danger: 'rm -rf /' };
+    inbox.tell({ type: 'edited', approval: whole, value: edited, text: JSON.stringify(edited) });
+    const seen = new Set(inbox.screen());
+    inbox.press('\r');
+    expect(inbox.effects).toEqual([]);
+    for (let pages = 0; pages < 9; pages += 1) {
+      inbox.press(pageDown);
+      for (const line of inbox.screen()) seen.add(line);
+    }
+    inbox.press('\r');
+    expect(inbox.effects).toMatchObject([{ decision: { type: 'edit' } }]);
+    for (const words of ['cwd: /srv/production', '"danger": "rm -rf /"', '"item 29"', '+     "other"'])
+      expect([...seen].join('\n')).toContain(words);
   });
 
   it('that is no JSON can be gone on with', () => {

@@ -132,7 +132,7 @@ function columnsText(cells: readonly string[], columns: number): string {
 
 const titles = {
   approve: 'Approve: it runs exactly as shown.',
-  edit: 'Approve with your arguments: this is the change.',
+  edit: 'Approve with your arguments: the change is below the card.',
   deny: 'Deny: it will not run.',
   answer: 'Answer: your result in place of running the tool.',
 } as const;
@@ -146,17 +146,16 @@ function formBody(form: Form, scroll: number, size: ScreenSize, rows: number): F
     ...fields,
     ...resultHint(form),
   ];
-  const subject = edited === undefined ? approvalCard(approval, size) : editLines(approval, edited.value, size.columns);
+  const subject = edited === undefined ? approvalCard(approval, size) : editLines(approval, edited.value, size);
   const end = edited === undefined ? agreedEndOf(approval, size) : subject.length;
   const above = scrolling(subject, scroll, Math.max(2, rows - bottom.length), end);
   return { ...above, lines: [...above.lines, ...bottom] };
 }
 
-function editLines(approval: ApprovalView, value: NonNullable<Form['edited']>['value'], columns: number): Line[] {
-  return [
-    ...wrapped(printable(approval.toolName), columns, 'bold'),
-    ...changeLines(approval.arguments, value, columns),
-  ];
+/** The lines of the change are a part of what runs, so the rest is above them. */
+function editLines(approval: ApprovalView, value: NonNullable<Form['edited']>['value'], size: ScreenSize): Line[] {
+  const change = changeLines(approval.arguments, value, size.columns);
+  return [...approvalCard(approval, size), { text: '' }, { text: 'The edit', tone: 'bold' }, ...change];
 }
 
 function fieldLine(field: Form['fields'][number], isActive: boolean, columns: number): Line {

@@ -165,6 +165,8 @@ describe('the interactive inbox', () => {
     await press('e');
     await sees('Press e to go on editing.');
     await press('e');
+    await sees('Approve with your arguments: the change is below the card.');
+    await press('\u001b[6~');
     await sees('+   "path": "/tmp/x"');
     await press('\r');
     await sees('Approved with your arguments: first_tool.');
