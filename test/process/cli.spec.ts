@@ -276,6 +276,8 @@ describe('the inbox on a terminal', () => {
     const second = await ask({ toolName: 'second_tool' });
     await inbox.sees('second_tool   pending');
     await inbox.press('e');
+    await inbox.sees('Approve with your arguments: the change is below the card.');
+    await inbox.press('\u001b[6~');
     await inbox.sees('+   "path": "/tmp/hosts"');
     await inbox.press('\r');
     await inbox.sees('Approved with your arguments: second_tool.');
