@@ -3,6 +3,7 @@ import {
   MappingError,
   OtherPersonError,
   promptsOf,
+  releasedBy,
   responsesTo,
   StaleResponseError,
 } from '@countersign/worker-sdk/mappings';
@@ -276,6 +277,33 @@ test('one prompt asks about a step that runs together or not at all, and no call
   );
   expect(codesOf(none)).toEqual(['already-resolved']);
   expect(none.contents).toMatchObject([{ type: 'function_result' }, { type: 'function_result' }]);
+});
+
+test('a "yes" to the prompt of a step releases no call that it did not show', async () => {
+  const [worker, kim, mo] = [desk.worker(), desk.person('kim'), desk.person('mo')];
+  const calls = ['step', 'y', 'z'].map((table, index) => callOf('abc'.charAt(index), 'drop_table', table));
+  const first = await askAbout(worker, kim, 'shown', calls);
+  const [before] = promptsOf(requestsOf(first));
+  expect(releasedBy(before!)).toEqual([]);
+  // While it is on the screen, another person edits and approves one call.
+  const { proposal, shownDigest } = await mo.getApproval(before![1]!.id);
+  const decision = { type: 'edit', arguments: { table: 'all' } } as const;
+  await mo.respond(before![1]!.id, { decision, proposalDigest: proposal.digest, shownDigest });
+  const yes = messageOf('kim', sent(responsesTo(before!, true)));
+  const turn = await answerTo(worker, sessionOf(kim), first.state, yes);
+  expect(codesOf(turn)).toEqual(['StaleResponseError', 'StaleResponseError', 'StaleResponseError']);
+  const [now] = promptsOf(requestsOf(turn));
+  expect(now!.map(({ functionCall }) => functionCall.callId)).toEqual(['a', 'c']);
+  expect(releasedBy(now!)).toMatchObject([
+    {
+      ...{ toolCallId: 'b', toolName: 'drop_table', arguments: { table: 'all' } },
+      ...{ state: 'approved', approvedBy: ['desk#mo'], output: null },
+    },
+  ]);
+  const answer = messageOf('kim', sent(responsesTo(now!, true)));
+  const last = await answerTo(worker, sessionOf(kim), turn.state, answer);
+  expect(last.refused).toEqual([]);
+  expect(last.contents).toMatchObject([{ result: { dropped: 'step' } }, { callId: 'b' }, { result: { dropped: 'z' } }]);
 });
 
 test('a call that another process has claimed is in the turn with its state', async () => {

@@ -79,6 +79,12 @@ export interface Turn {
   readonly refused: readonly Refused[];
 }
 
+/** The other calls of a step that runs together: a "yes" to one of them may release all. */
+async function othersOf(user: Client, { callId, batch }: ApprovalView): Promise<readonly ToolCallView[]> {
+  const others = batch?.mode === 'all-or-nothing' ? batch.callIds.filter((one) => one !== callId) : [];
+  return Promise.all(others.map((one) => user.getToolCall(one)));
+}
+
 /** Has all results of the step so far: leave out those that the messages have already. */
 async function turnOf(worker: Worker, user: Client, outcome: StepOutcome): Promise<Turn> {
   const { results, pendingApprovals, stopDetail, state } = outcome;
@@ -86,7 +92,9 @@ async function turnOf(worker: Worker, user: Client, outcome: StepOutcome): Promi
   // As the person sees them: with masks.
   const asked = await Promise.all(pendingApprovals.map(({ approvalId }) => user.getApproval(approvalId)));
   const pending = asked.filter((approval) => approval.state === 'pending');
-  const requests = pending.map((approval) => functionApprovalRequest(approval, principal));
+  const requests = await Promise.all(
+    pending.map(async (approval) => functionApprovalRequest(approval, principal, await othersOf(user, approval))),
+  );
   const isTold = new Set([...results, ...pending].map(({ toolCallId }) => toolCallId));
   const silent = state.calls.filter(({ toolCallId }) => !isTold.has(toolCallId));
   const { calls } = silent.length === 0 ? { calls: [] } : await worker.client.getRun(state.runId);
@@ -170,9 +178,10 @@ function mappedOrRecorded(
   response: FunctionApprovalResponseContent,
   asked: ApprovalView,
   answering: Answering,
+  others: readonly ToolCallView[],
 ): MappedResponse | 'recorded' {
   try {
-    return responseToApproval(response, asked, answering);
+    return responseToApproval(response, asked, answering, others);
   } catch (error) {
     if (isRecordedContent(response, asked, answering)) return 'recorded';
     throw error;
@@ -187,7 +196,8 @@ async function answer(
   { sentBy, sentIn }: UserMessage,
 ): Promise<boolean> {
   const [{ principal: person }, asked] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
-  const mapped = mappedOrRecorded(response, asked, { person, signIn, sentBy, sentIn });
+  const answering = { person, signIn, sentBy, sentIn };
+  const mapped = mappedOrRecorded(response, asked, answering, await othersOf(user, asked));
   if (mapped === 'recorded') return false;
   try {
     const { state } = await user.respond(approvalId, mapped.body, { idempotencyKey: mapped.idempotencyKey });

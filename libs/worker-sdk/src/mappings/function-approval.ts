@@ -1,4 +1,4 @@
-import type { ApprovalView, JsonObject, JsonValue } from '@countersign/contracts';
+import type { ApprovalView, JsonObject, JsonValue, ToolCallView } from '@countersign/contracts';
 import { modelNote, modelText } from '../results/model-text.js';
 import type { ToolResult } from '../results/results.js';
 import type { ProposedCall } from '../tools/tool-definition.js';
@@ -69,11 +69,17 @@ type Described = Pick<ApprovalView, 'description' | 'reason' | 'title'>;
  * The content that asks a person, who alone can answer it. Its `id` is that of the approval.
  * @param approval as the client of the person reads it: with masks where the person must not see a value.
  * @param person their principal: `(await user.getMe()).principal`.
+ * @param others the other calls of `batch` where its mode is `all-or-nothing`, in their order, read by the same client. The answer is
+ *   then one to all that they propose.
  */
-export function functionApprovalRequest(approval: Asked & Described, person: string): FunctionApprovalRequestContent {
+export function functionApprovalRequest(
+  approval: Asked & Described,
+  person: string,
+  others: readonly ToolCallView[] = [],
+): FunctionApprovalRequestContent {
   const { approvalId, toolCallId, toolName, arguments: args, title, description, reason } = approval;
   const functionCall = { type: 'function_call', callId: toolCallId, name: toolName, arguments: args } as const;
-  const additionalProperties = { ...shownTo(person, approval), title, description, reason };
+  const additionalProperties = { ...shownTo(person, approval, others), title, description, reason };
   return { type: 'function_approval_request', id: approvalId, functionCall: { ...functionCall, additionalProperties } };
 }
 
@@ -83,16 +89,19 @@ export function functionApprovalRequest(approval: Asked & Described, person: str
  * for a missing group would count later in the same sign-in, when the person may answer.
  * @param asked the approval as it is now, read by the same client as for the request.
  * @param answering who is signed in, and who sent the message in which sign-in.
+ * @param others as for the request, as they are now.
  * @throws MappingError when it is about another approval, or about other arguments than those that are asked about, when it
  *   does not say what was shown to whom, or when `approved` is no boolean.
  * @throws OtherPersonError when another person sent the message, or the question was made for another person.
  * @throws OtherSignInError for a "yes" that was given in another sign-in.
- * @throws StaleResponseError when another question is asked since; for a denial, when something else is proposed.
+ * @throws StaleResponseError when another question is asked since, or one of `others` proposes something else; for a denial, when
+ *   something else is proposed.
  */
 export function responseToApproval(
   response: FunctionApprovalResponseContent,
   asked: Asked,
   answering: Answering,
+  others: readonly ToolCallView[] = [],
 ): MappedResponse {
   const { id, functionCall } = response;
   checkSender(answering, `the response "${id}"`);
@@ -105,7 +114,7 @@ export function responseToApproval(
   }
   const approved = checkedAnswer(response.approved);
   if (approved) checkSignIn(answering, `the response "${id}"`);
-  const question = questionIn(response, asked, answering.person);
+  const question = questionIn(response, asked, answering.person, others);
   // Attack: the client sends the call back with other arguments, and the person never saw those that run.
   if (!isSameJson(args, asked.arguments)) {
     throw new MappingError(`the response "${id}" has other arguments than the approval ${approvalId}`);
@@ -152,6 +161,7 @@ function questionIn(
   { id, functionCall, approved }: FunctionApprovalResponseContent,
   asked: Asked,
   person: string,
+  others: readonly ToolCallView[],
 ): Question {
   const {
     questionId,
@@ -164,7 +174,7 @@ function questionIn(
     throw notShown(id);
   }
   checkPerson(madeFor, person, `the question of the response "${id}"`);
-  const current = questionOf(person, asked);
+  const current = questionOf(person, asked, others);
   const isShown = questionId === current.questionId && shownDigest === asked.shownDigest;
   const isCurrent = approved ? isShown : denialId === current.denialId;
   if (!isCurrent || proposalDigest !== asked.proposal.digest) {

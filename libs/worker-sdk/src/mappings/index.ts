@@ -14,7 +14,8 @@ export type {
   FunctionCallContent,
   FunctionResultContent,
 } from './function-approval.js';
-export { promptsOf, responsesTo } from './prompts.js';
+export type { OtherCall } from './other-calls.js';
+export { promptsOf, releasedBy, responsesTo } from './prompts.js';
 export type { Answering, Shown } from './question.js';
 export {
   interactionApprovalId,

@@ -1,8 +1,10 @@
 import { comparedIdentity, jcsDigest } from '@countersign/contracts';
-import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
 import { boundBy } from '../results/question.js';
 import type { Bound } from '../results/question.js';
 import { MappingError, OtherPersonError, OtherSignInError } from './mapping-error.js';
+import { otherCallOf } from './other-calls.js';
+import type { OtherCall } from './other-calls.js';
 
 /** What an answer is bound to: a question that was put to one person. */
 export interface Question {
@@ -32,6 +34,8 @@ export interface Shown extends Bound, Question {
   readonly mayDecide?: ApprovalView['mayDecide'];
   /** The calls that run together or not at all: one prompt asks about them (`promptsOf`). Null: the call is decided alone. */
   readonly together: readonly string[] | null;
+  /** The other calls of `together`, which a "yes" may release: show them too (`releasedBy`). Absent: nobody has read them. */
+  readonly others?: readonly OtherCall[];
 }
 
 /** The members of an approval that its question is made of. */
@@ -43,23 +47,28 @@ export type Asking = Pick<
   Parameters<typeof boundBy>[0] & { readonly requirement: Pick<ApprovalView['requirement'], 'requireReason'> };
 
 /** Returns what the question for a person shows, as a message carries it: without members that are absent. */
-export function shownTo(person: string, approval: Asking): Shown & JsonObject {
+export function shownTo(person: string, approval: Asking, others: readonly ToolCallView[] = []): Shown & JsonObject {
   const { allowedDecisions, batch, labels, mayDecide, progress, requirement, responses } = approval;
   const own = responses.find((one) => one.counted && isOf(person, one));
   const shown = {
-    ...questionOf(person, approval),
+    ...questionOf(person, approval, others),
     ...boundBy(approval),
     ...{ allowedDecisions, requireReason: requirement.requireReason, progress, labels, mayDecide },
     answered: own?.decision.type ?? null,
     together: batch?.mode === 'all-or-nothing' && batch.callIds.length > 1 ? batch.callIds : null,
+    ...(others.length > 0 && { others: others.map(otherCallOf) }),
   };
   return JSON.parse(JSON.stringify(shown)) as Shown & JsonObject;
 }
 
 /** The question that is put to a person now. */
-export function questionOf(person: string, approval: Omit<Asking, 'requirement'>): Question {
+export function questionOf(
+  person: string,
+  approval: Omit<Asking, 'requirement'>,
+  others: readonly ToolCallView[] = [],
+): Question {
   const { proposal, shownDigest, shownRevision } = approval;
-  const ids = { questionId: questionIdOf(person, approval), denialId: denialIdOf(person, approval) };
+  const ids = { questionId: questionIdOf(person, approval, others), denialId: denialIdOf(person, approval) };
   return { ...ids, person, proposalDigest: proposal.digest, shownDigest, shownRevision };
 }
 
@@ -80,12 +89,15 @@ function isSamePerson(one: string, other: string): boolean {
 /**
  * Attack: an answer that decided nothing is read again after a vote or an instruction was withdrawn, or after the person's own vote was
  * lost, so that the same is asked as before. The revision of what is shown and the ended responses of the person never come back.
+ * Attack: somebody edits another call of the step, and the "yes" to what was shown before releases it.
  */
 export function questionIdOf(
   person: string,
   { approvalId, responses, shownDigest, shownRevision }: Omit<Asking, 'requirement'>,
+  others: readonly ToolCallView[] = [],
 ): string {
-  return jcsDigest([approvalId, comparedIdentity(person), shownDigest, shownRevision, endedOf(person, responses)]);
+  const own = [approvalId, comparedIdentity(person), shownDigest, shownRevision, endedOf(person, responses)];
+  return jcsDigest([...own, ...others.map((call) => otherCallOf(call).proposalDigest)]);
 }
 
 /**
