@@ -19,12 +19,14 @@ export interface OtherCall {
 
 /** @param call as the client of the person reads it: with masks where the person must not see a value. */
 export function otherCallOf(call: ToolCallView): OtherCall {
-  const { toolCallId, toolName, state, approval } = call;
-  return {
-    ...{ toolCallId, toolName, state, arguments: approval?.arguments ?? call.arguments },
-    output: approval?.proposal.output ?? null,
-    approvedBy: approval?.progress.flatMap(({ approvedBy }) => approvedBy) ?? [],
-    ...{ labels: approval?.labels ?? {}, instructions: approval?.instructions ?? [] },
-    proposalDigest: approval?.proposal.digest ?? call.actionDigest,
-  };
+  const { toolCallId, toolName, state, approval, actionDigest } = call;
+  const own = { toolCallId, toolName, state };
+  if (approval === null) {
+    const unasked = { output: null, approvedBy: [], labels: {}, instructions: [] };
+    return { ...own, ...unasked, arguments: call.arguments, proposalDigest: actionDigest };
+  }
+  const { proposal, progress, labels, instructions } = approval;
+  const approvedBy = progress.flatMap((stage) => stage.approvedBy);
+  const asked = { output: proposal.output, approvedBy, labels, instructions };
+  return { ...own, ...asked, arguments: approval.arguments, proposalDigest: proposal.digest };
 }
