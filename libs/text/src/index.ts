@@ -53,3 +53,4 @@ export { schemaNoteWords } from './schema-note-words.js';
 export { isLong, textBlocksOf } from './text-blocks.js';
 export type { TextBlock } from './text-blocks.js';
 export { ageWords, agoWords, deadlineWords, durationWords, ordinal, timeWords } from './time-words.js';
+export { turnWords } from './turn-words.js';

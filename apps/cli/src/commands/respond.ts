@@ -142,8 +142,15 @@ async function seenFirst(
   // The server says how it ended.
   if (approval.state !== 'pending') return {};
   printCard(invocation, approval);
+  if (isAsked(invocation, options)) refuseOnlooker(approval);
   if (isAsked(invocation, options) && !(await isConfirmed(invocation, 'Approve this call?'))) return undefined;
   return { proposalDigest: approval.proposal.digest, shownDigest: approval.shownDigest };
+}
+
+/** A person who may not decide is not asked to. Whoever has answered may still propose something else. */
+function refuseOnlooker({ mayDecide }: ApprovalView): void {
+  if (mayDecide?.now !== false || mayDecide.why === 'already-voted') return;
+  throw localError('refused', mayDecide.why, mayDecide.detail, 'Nothing was sent.');
 }
 
 function printCard({ print, columns, client }: Invocation, approval: ApprovalView): void {
@@ -214,6 +221,7 @@ async function editedArguments(
   if (json || !terminal.stdin.isTTY || !terminal.stdout.isTTY) {
     throw usageError('Without a terminal the new arguments come with --arguments.');
   }
+  refuseOnlooker(approval);
   const { editJson } = await import('../inbox/editor.js');
   return editJson(approval.arguments, terminal);
 }

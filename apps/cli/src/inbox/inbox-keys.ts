@@ -1,7 +1,7 @@
 import type { DecisionType } from '@countersign/contracts';
 import { createForm, submission, typeInto } from './form.js';
 import type { Form } from './form.js';
-import { isUnreadable } from '../view/approval-card.js';
+import { excludedWords } from '../view/approval-card.js';
 import type { InboxState, Message, Step } from './inbox-state.js';
 import { selectedOf } from './inbox-state.js';
 import type { Key } from './keys.js';
@@ -110,8 +110,8 @@ function scrolled(word: string, scroll: number, scrollMax: number, page: number)
 function begin(state: InboxState, type: DecisionType): Step {
   const approval = selectedOf(state);
   if (approval === undefined) return { state };
-  const { mayDecide } = approval;
-  if (isUnreadable(mayDecide)) return { state: { ...state, notice: { text: mayDecide.detail, tone: 'red' } } };
+  const excluded = excludedWords(approval);
+  if (excluded !== undefined) return { state: { ...state, notice: { text: excluded, tone: 'red' } } };
   if (!approval.allowedDecisions.includes(type)) {
     const text = `"${type}" is not allowed here; allowed: ${approval.allowedDecisions.join(', ')}.`;
     return { state: { ...state, notice: { text, tone: 'yellow' } } };

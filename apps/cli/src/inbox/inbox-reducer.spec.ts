@@ -55,6 +55,19 @@ it('begins no decision about an approval that cannot be read, and says why', () 
   expect(inbox.effects).toEqual([]);
 });
 
+it('offers no decision to a person who may not decide now, says why, and does not count it as theirs', () => {
+  const detail = 'Others are asked to answer this approval.';
+  const inbox = play([{ ...one, mayDecide: { now: false, why: 'not-an-approver', detail } }, two]);
+  expect(inbox.has('1 waiting, 1 for others')).toBe(true);
+  inbox.press('k', '\r');
+  expect(inbox.has(`You can look, not decide. ${detail}`)).toBe(true);
+  expect(inbox.has('a approve')).toBe(false);
+  inbox.press('a', 'e', 'd', 'r');
+  expect([inbox.state().view.kind, inbox.effects]).toEqual(['card', []]);
+  inbox.press('n');
+  expect(inbox.has('a approve')).toBe(true);
+});
+
 describe('the list', () => {
   it('shows what waits, and a look at the chosen one', () => {
     const inbox = play();

@@ -2,7 +2,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import { ageWords, deadlineWords, nameWords, printable } from '@countersign/text';
 import { codePointsOf } from '../text/printable.js';
 import { cut, fit, widthOf } from '../text/width.js';
-import { agreedEndOf, approvalCard } from '../view/approval-card.js';
+import { agreedEndOf, approvalCard, excludedWords } from '../view/approval-card.js';
 import { changeLines } from '../view/argument-lines.js';
 import type { Line } from '../view/line.js';
 import { wrapped } from '../view/line.js';
@@ -40,8 +40,10 @@ export function renderInbox(state: InboxState, size: ScreenSize): Frame {
 }
 
 function headLine(state: InboxState, { columns, url }: ScreenSize): Line {
-  const waiting = `${String(state.approvals.length)}${state.hasMore ? '+' : ''} waiting`;
-  const left = ` Countersign   ${waiting}`;
+  const mine = state.approvals.filter((approval) => excludedWords(approval) === undefined).length;
+  const others = state.approvals.length - mine;
+  const forOthers = others === 0 ? '' : `, ${String(others)} for others`;
+  const left = ` Countersign   ${String(mine)}${state.hasMore ? '+' : ''} waiting${forOthers}`;
   const right = `${state.connection === 'live' ? printable(url) : 'connection lost, trying again …'} `;
   const text = left + ' '.repeat(Math.max(1, columns - widthOf(left) - widthOf(right))) + right;
   return { text: fit(text, columns), tone: 'inverse' };
@@ -173,15 +175,24 @@ function resultHint(form: Form): Line[] {
   return [{ text: `  sent as ${resultOf(output).kind === 'json' ? 'JSON' : 'plain text'}`, tone: 'dim' }];
 }
 
-const hints = {
-  list: '↑↓ choose  ⏎ look  a approve  e edit  d deny  r answer  q quit',
-  card: '↑↓ scroll  n/p next/previous  a approve  e edit  d deny  r answer  q back',
-  form: '⏎ send  tab next field  PgUp/PgDn scroll  esc back',
-} as const;
+/** A person who may not decide is offered no key that decides. */
+function hintOf(state: InboxState): string {
+  const selected = selectedOf(state);
+  const mayDecide = selected === undefined || excludedWords(selected) === undefined;
+  const decisions = mayDecide ? 'a approve  e edit  d deny  r answer  ' : '';
+  switch (state.view.kind) {
+    case 'list':
+      return `↑↓ choose  ⏎ look  ${decisions}q quit`;
+    case 'card':
+      return `↑↓ scroll  n/p next/previous  ${decisions}q back`;
+    case 'form':
+      return '⏎ send  tab next field  PgUp/PgDn scroll  esc back';
+  }
+}
 
 function footLines(state: InboxState, { columns }: ScreenSize): Line[] {
   const sending: Line[] = state.sendingId === undefined ? [] : [{ text: 'Sending …', tone: 'cyan' }];
   const notice =
     state.notice === undefined ? [] : wrapped(printable(state.notice.text, 600), columns, state.notice.tone);
-  return [...sending, ...notice.slice(0, 4), { text: hints[state.view.kind], tone: 'dim' }];
+  return [...sending, ...notice.slice(0, 4), { text: hintOf(state), tone: 'dim' }];
 }

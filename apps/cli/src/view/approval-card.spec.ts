@@ -80,6 +80,14 @@ describe('the card of an approval', () => {
     expect(lines.slice(0, 2)).toEqual(['delete_file   pending', detail]);
   });
 
+  it('says that others decide while it is pending, and nothing of it afterwards', () => {
+    const mayDecide = { now: false, why: 'not-an-approver', detail: 'Others are asked.' } as const;
+    expect(cardOf({ mayDecide })[1]).toBe('You can look, not decide. Others are asked.');
+    expect(cardOf({ mayDecide, state: 'denied' }).join()).not.toContain('Others are asked');
+    const answered = { ...mayDecide, why: 'already-voted', detail: 'You have answered.' } as const;
+    expect(cardOf({ mayDecide: answered })[1]).toBe('You have answered.');
+  });
+
   it('says that an earlier edit was not approved, and quotes labels that read like several', () => {
     const ended = { approvalId: 'apr_0', number: 2, kind: 'run', proposedBy: 'bob', proposedAt: '' } as const;
     const lines = cardOf({ endedProposals: [ended], labels: { env: 'staging, cwd: /srv' } });

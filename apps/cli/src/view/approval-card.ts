@@ -65,6 +65,16 @@ export function isUnreadable(may: ApprovalView['mayDecide']): may is Extract<typ
   return may?.now === false && may.why === 'unreadable';
 }
 
+/** Why the person at the terminal cannot decide a pending approval; undefined: they can, as far as the server has said. */
+export function excludedWords({ state, mayDecide }: ApprovalView): string | undefined {
+  if (mayDecide?.now !== false || (state !== 'pending' && !isUnreadable(mayDecide))) return undefined;
+  const { why, detail } = mayDecide;
+  return isPlain.has(why) ? detail : `You can look, not decide. ${detail}`;
+}
+
+/** Their own words say all. */
+const isPlain: ReadonlySet<string> = new Set(['unreadable', 'already-voted', 'expired']);
+
 /** How many lines of the card a person must see before they approve: all but the ids and the agent's own words. */
 export function agreedEndOf(approval: ApprovalView, options: CardOptions): number {
   return upperLines(approval, options).length;
@@ -78,9 +88,12 @@ function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
   const name = nameWords(approval.toolName);
   const risk = approval.risk === null ? '' : `   risk ${approval.risk}`;
   const { mayDecide, noApproverLeft } = approval;
+  const excluded = excludedWords(approval);
   return [
     ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold', goesOn),
-    ...(isUnreadable(mayDecide) ? wrapped(printable(mayDecide.detail), columns, 'red') : []),
+    ...(excluded === undefined
+      ? []
+      : wrapped(printable(excluded), columns, isUnreadable(mayDecide) ? 'red' : 'yellow')),
     ...(approval.state === 'pending' && needsSignature(approval.requirement)
       ? wrapped(signWords, columns, 'yellow')
       : []),

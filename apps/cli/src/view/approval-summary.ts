@@ -1,5 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { ageWords, agoWords, deadlineWords, nameWords, printable } from '@countersign/text';
+import { ageWords, agoWords, deadlineWords, nameWords, printable, turnWords } from '@countersign/text';
 import { cut } from '../text/width.js';
 import { isUnreadable } from './approval-card.js';
 import type { CardOptions } from './approval-card.js';
@@ -23,7 +23,10 @@ function whenWords({ state, requestedAt, expiresAt, resolvedAt, mayDecide }: App
   if (isUnreadable(mayDecide)) return 'cannot be read: nothing is decided';
   if (state !== 'pending') return `${state}${resolvedAt === null ? '' : ` ${agoWords(resolvedAt, nowMs)}`}`;
   const left = deadlineWords(expiresAt, nowMs);
-  return `waits ${ageWords(requestedAt, nowMs)}, ${expiresAt === null ? 'no deadline' : `deadline ${left === 'over' ? 'over' : `in ${left}`}`}`;
+  const end = expiresAt === null ? 'no deadline' : `deadline ${left === 'over' ? 'over' : `in ${left}`}`;
+  return [`waits ${ageWords(requestedAt, nowMs)}`, end, turnWords(mayDecide)]
+    .filter((words) => words !== '')
+    .join(', ');
 }
 
 /** A JSON value on one line, with a mark where it is cut. */

@@ -2,7 +2,7 @@ import { memo, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import type { MouseEvent, ReactNode } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ApprovalView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
+import { printable, turnWords } from '@countersign/text';
 import { Age, Countdown, Marked, Name, RiskBadge, summaryOf } from '@countersign/react/parts';
 import { hrefs } from '../routes.js';
 import { Link } from '../ui/link.js';
@@ -176,14 +176,8 @@ const Row = memo(function Row(props: {
   );
 });
 
-const waits: Readonly<Record<string, string>> = {
-  'already-voted': ' · you have answered',
-  'own-request': ' · your own request',
-  // It stands in place of the deadline.
-  unreadable: '',
-};
-
 /** Why it is not for the person; empty: it is. */
 function waitsForWords({ mayDecide }: ApprovalView): string {
-  return mayDecide?.now === false ? (waits[mayDecide.why] ?? ' · others are asked') : '';
+  const words = turnWords(mayDecide);
+  return words === '' ? '' : ` · ${words}`;
 }

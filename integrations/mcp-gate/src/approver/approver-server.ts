@@ -92,9 +92,9 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 function summaryOf(approval: ApprovalView, inboxUrl: string): Readonly<Record<string, unknown>> {
-  const { approvalId, toolName, agentId, requestedBy, risk, description, requestedAt, expiresAt } = approval;
+  const { approvalId, toolName, agentId, requestedBy, risk, description, requestedAt, expiresAt, mayDecide } = approval;
   const url = approvalUrl(inboxUrl, approvalId);
-  return { approvalId, toolName, agentId, requestedBy, risk, description, requestedAt, expiresAt, url };
+  return { approvalId, toolName, agentId, requestedBy, risk, description, requestedAt, expiresAt, mayDecide, url };
 }
 
 function textResult(text: string): CallToolResult {

@@ -95,6 +95,17 @@ it('opens no form about an approval that cannot be read, and says what to do', a
   expect([forms, responses]).toEqual([[], []]);
 });
 
+it('opens no form for a person who may not decide now, and says why', async () => {
+  const mayDecide = {
+    now: false as const,
+    why: 'not-an-approver',
+    detail: 'Others are asked to answer this approval.',
+  };
+  const { decided, responses, forms } = open({ action: 'accept', content: { decision: 'approve' } }, { mayDecide });
+  expect(await decided()).toBe('Nothing was decided: Others are asked to answer this approval.');
+  expect([forms, responses]).toEqual([[], []]);
+});
+
 it('says which instruction the agent gets only if it is denied', async () => {
   const instructions = [{ respondedBy: 'bob', instruction: 'use the archive', ifDenied: true as const }];
   expect(await shownFor({ instructions })).toContain(

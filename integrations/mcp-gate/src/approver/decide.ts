@@ -68,7 +68,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
       const approval = await ledger.getApproval(approvalId, { signal });
       if (approval.state !== 'pending') return `Nothing was decided: the approval ${approvalId} is ${approval.state}.`;
       const { mayDecide } = approval;
-      if (mayDecide?.now === false && mayDecide.why === 'unreadable') return `Nothing was decided: ${mayDecide.detail}`;
+      if (mayDecide?.now === false) return `Nothing was decided: ${mayDecide.detail}`;
       return await ask(approval, signal);
     } finally {
       isAsking = false;
