@@ -87,7 +87,8 @@ export interface Worker<C = unknown> {
   /**
    * Waits on one connection until a call has a result (or is ready for the client) that `state` did not have, and runs
    * approved calls meanwhile. It waits for an unreachable server. Like `resume`, it throws `tool-call-mismatch` for a call
-   * that was requested with another `clientExecuted` than that of the tool here: the call does not run here.
+   * that was requested with another `clientExecuted` than that of the tool here, or approved with another folder or MCP server in
+   * its labels: the call does not run here.
    */
   readonly wait: (state: RunState, options?: StateOptions<C>) => Promise<StepOutcome>;
   /**

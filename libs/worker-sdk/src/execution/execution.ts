@@ -12,6 +12,7 @@ import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { restraintOn } from './must-ask.js';
 import { runClaimed } from './run-claimed.js';
 import { createStopWait, type StopWait } from './stop-wait.js';
+import { assertSamePlace } from './verify-claim.js';
 import { inTraceOf } from '../ledger/trace.js';
 
 /**
@@ -30,7 +31,8 @@ export async function executeCall(
   request: ExecutionRequest,
   stop: StopWait = createStopWait(),
 ): Promise<ExecutionEnd> {
-  const { call } = request;
+  const { call, tool } = request;
+  if (tool !== undefined) assertSamePlace(call, tool);
   const restraint = await restraintOn(request, ports.stopped);
   if (restraint !== undefined) {
     const end =

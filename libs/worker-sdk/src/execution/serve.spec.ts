@@ -88,6 +88,29 @@ afterEach(async () => {
 });
 
 describe('a worker that serves', () => {
+  it('leaves a call to a worker of the folder that people saw, and no other road of this one runs it', async () => {
+    const countersign = createFakeCountersign();
+    const removeIn = (cwd: string | undefined) =>
+      gateTool({
+        ...{ name: 'remove', inputSchema, needsApproval: true, ...(cwd !== undefined && { labels: { cwd } }) },
+        execute: ({ path }) => void ran.push(`${cwd ?? ''}${path}`),
+      });
+    const inFolder = (cwd?: string) => workerOf(countersign, { tools: [removeIn(cwd)] });
+    const toolCalls = [{ toolCallId: 'one', toolName: 'remove', arguments: { path: '/data' } }];
+    const { state } = await inFolder('/dev').ask({ runId: 'run', toolCalls });
+    countersign.approve('one');
+    const elsewhere = inFolder('/prod');
+    serving(elsewhere);
+    for (const other of [elsewhere, inFolder()]) {
+      await expect(other.resume(state)).rejects.toMatchObject({ code: 'tool-call-mismatch' });
+      await expect(other.wait(state)).rejects.toMatchObject({ code: 'tool-call-mismatch' });
+    }
+    expect([ran, countersign.callOf('one').state]).toEqual([[], 'approved']);
+    serving(inFolder('/dev'));
+    await until(() => countersign.callOf('one').state === 'succeeded');
+    expect(ran).toEqual(['/dev/data']);
+  });
+
   it('runs what was approved before it began and what is approved later, in any run', async () => {
     const countersign = createFakeCountersign();
     await asked(countersign, '1', '/etc/a');

@@ -5,6 +5,7 @@ import { isRefusal } from '../errors.js';
 import type { ExecutionPorts } from './execution-ports.js';
 import type { Executions } from './executions.js';
 import type { GateTool } from '../tools/tool-definition.js';
+import { isElsewhere } from './verify-claim.js';
 import { lookEveryMs, lookRegularly } from '../ledger/look-regularly.js';
 import type { Requests, RunNews } from '../ledger/requests.js';
 
@@ -160,8 +161,9 @@ function createPlaces(ports: ServePorts, changes: Changes): Places {
   };
 }
 
-function isOurs({ tools, runsElsewhere }: ServePorts, { toolName, clientExecuted }: ToolCallView): boolean {
-  if (clientExecuted === true) return false;
-  const tool = tools.get(toolName);
-  return tool === undefined ? !runsElsewhere(toolName) : !tool.clientExecuted;
+function isOurs({ tools, runsElsewhere }: ServePorts, call: ToolCallView): boolean {
+  if (call.clientExecuted === true) return false;
+  const tool = tools.get(call.toolName);
+  if (tool === undefined) return !runsElsewhere(call.toolName);
+  return !tool.clientExecuted && !isElsewhere(call, tool);
 }

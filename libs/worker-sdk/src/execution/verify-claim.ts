@@ -1,4 +1,5 @@
-import { actionDigest, jcsDigest, type ClaimView, type ToolCallView } from '@countersign/contracts';
+import { actionDigest, jcsDigest, placeLabelsOf, type ClaimView, type ToolCallView } from '@countersign/contracts';
+import { CountersignError } from '../errors.js';
 
 /** The tool as the executor knows it. */
 export interface ClaimedTool {
@@ -56,4 +57,29 @@ export function problemOfClaim(
     return { code: 'digest-mismatch', message: 'The arguments to run are not those that were asked for' };
   }
   return undefined;
+}
+
+/** The tool as the executor has it, with the labels that say where it works. */
+interface PlacedTool {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Returns whether people agreed to a call in another folder, or of another server, than the tool works with: the same arguments are
+ * another call there. Another definition of an MCP server's tool is told by that server's gate.
+ */
+export function isElsewhere({ approval }: Pick<ToolCallView, 'approval'>, { labels = {} }: PlacedTool): boolean {
+  if (approval === null) return false;
+  const own = placeLabelsOf(labels);
+  const asked = placeLabelsOf(approval.labels);
+  if (Object.keys(own).length === 0) return Object.keys(asked).length > 0;
+  return Object.entries(own).some(([name, value]) => name !== 'mcpDefinition' && asked[name] !== value);
+}
+
+/** @throws CountersignError `tool-call-mismatch` when {@link isElsewhere}: nothing is claimed, so a worker of that place can run it. */
+export function assertSamePlace(call: ToolCallView, tool: PlacedTool): void {
+  if (!isElsewhere(call, tool)) return;
+  const message = `${call.callId} was approved for another folder or server than the labels of ${tool.name} name here: run it with a worker of that place`;
+  throw new CountersignError({ code: 'tool-call-mismatch', message });
 }
