@@ -5,7 +5,7 @@
 
 declare(strict_types=1);
 
-use Countersign\{ApprovalResponse, Client, FrontEnd, Gate, Tool};
+use Countersign\{ApprovalRequest, ApprovalResponse, Client, FrontEnd, Gate, Tool};
 use Countersign\Exception\{ConflictException, CountersignException, InvalidRequestException, NotFoundException};
 
 require is_file('vendor/autoload.php') ? 'vendor/autoload.php' : __DIR__ . '/../autoload.php';
@@ -167,9 +167,11 @@ if ($results !== []) {
 
 // For the page. Where `stopReason` is null, each call has its result: the next request to the model has them.
 $clientCalls = array_values(array_filter($step->clientCalls(), fn (object $call) => !in_array($call->toolCallId, $denied, true)));
+// As the user may see it: the agent reads its own calls with the values that are hidden from people.
+$asked = fn (ApprovalRequest $request) => ApprovalRequest::fromApproval($person->approval($request->approvalId));
 $clientCall = fn (object $call) => ['toolCallId' => $call->toolCallId, 'toolName' => $call->toolName, 'arguments' => $call->arguments];
 echo json_encode([
-    'toolApprovalRequests' => array_map(fn ($request) => [...$request->toArray(), 'text' => $request->text()], $step->pendingApprovals()),
+    'toolApprovalRequests' => array_map(fn ($request) => [...$request->toArray(), 'text' => $request->text()], array_map($asked, $step->pendingApprovals())),
     'clientCalls' => array_map($clientCall, $clientCalls),
     'toolResults' => (object) array_map(fn ($result) => $result->text, $step->results()),
     'refused' => (object) $refused,

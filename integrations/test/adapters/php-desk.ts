@@ -20,6 +20,7 @@ rules:
   - { id: of-two, match: { tools: [transfer] }, when: args.amount > 20000 && args.amount <= 50000, then: { require: { quorum: { approve: 2, deny: 2, of: [chat] } } } }
   - { id: why, match: { tools: [transfer] }, when: args.amount > 50000, then: { require: { anyOf: [chat], requireReason: [deny] } } }
   - { id: soon, match: { tools: [transfer] }, when: args.amount > 10000 && args.amount <= 20000, then: { require: { anyOf: [chat], expiresIn: 1s } } }
+  - { id: secret, match: { tools: [get_location] }, when: has(args.password), then: { require: { anyOf: [chat] } } }
 `;
 
 /** A server with an agent, a worker, and a front end in PHP. */
@@ -51,6 +52,7 @@ interface Phase {
     readonly shownRevision: number;
     readonly callId: string;
     readonly text: string;
+    readonly mayNotDecide: string | null;
   }[];
   readonly toolResults: object;
   readonly refused: Readonly<Record<string, { readonly problem: string }>>;
