@@ -168,6 +168,16 @@ describe('the people of the channels', () => {
     expect(people()[0]).not.toHaveProperty('email');
   });
 
+  it('are approvers as long as the tokens file says so', () => {
+    const removed = createTokens(entries.filter(({ principal }) => principal !== 'ann'));
+    const asked = (tokens: typeof removed) => {
+      const known = createPeople({ ...sources, tokens: () => tokens });
+      const people = createChannelPeople(channels.people, createLivePolicies(first), known, clock)();
+      return people.find(({ id }) => id === 'ann')?.isApprover;
+    };
+    expect([asked(createTokens(entries)), asked(removed)]).toEqual([true, false]);
+  });
+
   it('are not asked in the place of a person who is no approver any more', () => {
     const removed = createTokens(entries.filter(({ principal }) => principal !== 'ann'));
     const known = createPeople({ ...sources, tokens: () => removed });

@@ -102,6 +102,7 @@ export function createChannelPeople(
       const delegators = policy.delegatorsOf(person.id, clock.now());
       return {
         ...united(person, approver),
+        isApprover: people.approver(channelsTenant, person.id) !== undefined,
         groups: [...new Set([...person.groups, ...(approver?.groups ?? []), ...groupsOf(person.id)])],
         delegatedGroups: delegators.flatMap(({ id, groups }) =>
           people.approver(channelsTenant, id) === undefined ? [] : [...groups, ...groupsOf(id)],

@@ -1,7 +1,7 @@
 import { comparedIdentity, identitiesIn, isReadable, toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { LogEvent, NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
-import { currentProposal, groupsOfProposal, requirementOf } from '@countersign/domain';
+import { currentProposal, groupsAsked, groupsOfProposal, requirementOf } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
@@ -97,9 +97,14 @@ export function recipientsOf(
   );
 }
 
+/** The people with an address who may decide now: those of a later stage may when it is their turn. */
+export function peopleAskedNow(people: readonly Person[], call: CallRow, approval: Approval): readonly Person[] {
+  return recipientsOf(peopleToAsk(people, call, approval), groupsAsked(approval), null);
+}
+
 /**
- * The people who are not excluded from an approval: not those whose request it is, where four eyes hold, and not those who
- * have answered its current proposal, or for whom a delegate has.
+ * The people who are not excluded from an approval, in any of its stages: not those who are no approvers, not those whose
+ * request it is, where four eyes hold, and not those who have answered its current proposal, or for whom a delegate has.
  */
 export function peopleToAsk(people: readonly Person[], { request }: CallRow, approval: Approval): readonly Person[] {
   const { number } = currentProposal(approval);
@@ -112,7 +117,7 @@ export function peopleToAsk(people: readonly Person[], { request }: CallRow, app
       ...answered.flatMap(({ respondedBy, onBehalfOf }) => [respondedBy, onBehalfOf ?? undefined]),
     ].flatMap((name) => (name === undefined ? [] : [comparedIdentity(name)])),
   );
-  return people.filter((person) => !namesOf(person).some((name) => excluded.has(name)));
+  return people.filter((person) => person.isApprover !== false && !namesOf(person).some((name) => excluded.has(name)));
 }
 
 /** The names under which a person may have asked or answered. */

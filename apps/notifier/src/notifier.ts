@@ -38,6 +38,12 @@ interface Entry extends TimerEntry {
   readonly job: Job;
 }
 
+/** Returns whether others may be asked after an event. An answer that fills a stage asks the people of the next one. */
+function isAskedAfter({ type }: EventView, { addressing }: Channel): boolean {
+  if (type === 'ApprovalResponded') return addressing === 'personal';
+  return type === 'ApprovalRequested' || type === 'ApprovalEscalated';
+}
+
 function offOf({ id, reason }: BrokenChannel): readonly [string, ChannelStatus] {
   return [id, { state: 'off', waiting: 0, reason, givenUp: { message: 0, recipient: 0, channel: 0 } }];
 }
@@ -206,7 +212,7 @@ class ChannelNotifier implements Notifier {
   }
 
   #questionKeys(event: EventView, call: CallRow, approval: Approval | null, channel: Channel): readonly MessageKey[] {
-    if (event.type !== 'ApprovalRequested' && event.type !== 'ApprovalEscalated') return [];
+    if (!isAskedAfter(event, channel)) return [];
     return approval?.resolution.status === 'pending' ? this.#dueQuestions(call, approval, channel) : [];
   }
 
@@ -216,7 +222,8 @@ class ChannelNotifier implements Notifier {
     const { callId } = call.request;
     const { approvalId } = approval;
     return questionMessages(call, approval, channel, this.#options, now).flatMap(({ key, dueAtMs }) => {
-      if (dueAtMs <= now && channel.gatherMs === 0 && key.kind !== 'digest') return [key];
+      // A reminder that is due already is judged by its time: whoever is asked only now is not reminded of it.
+      if (dueAtMs <= now && channel.gatherMs === 0 && key.kind === 'requested') return [key];
       this.#plan({ callId, approvalId, key, dueAtMs }, dueAtMs);
       return [];
     });

@@ -5,7 +5,7 @@ import type { MessageKey } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
 import { digestTimes } from './digest-slots.js';
-import { peopleToAsk, policyReminders, recipientsOf, requestersOf, routedOf } from './notice.js';
+import { peopleAskedNow, peopleToAsk, policyReminders, recipientsOf, requestersOf, routedOf } from './notice.js';
 
 /** The events that may require a message. */
 export const notifierEventTypes = [
@@ -92,14 +92,16 @@ export function questionMessages(
   const recipients = recipientIds(channel, people, routed, asking.groups);
   // Once people have answered, it is no failure that nobody is left to be asked.
   const asked = approval.votes.length === 0 ? recipients : recipients.filter(isNamedBy(channel));
-  return asked.flatMap((recipient) =>
+  const now = new Set(peopleAskedNow(people, call, approval).map(({ id }) => id));
+  const inTurn = asked.filter((recipient) => recipient === null || now.has(recipient));
+  return inTurn.flatMap((recipient) =>
     times.map(({ kind, nth, dueAtMs }) => ({ key: { channelId, kind, nth, recipient }, dueAtMs })),
   );
 }
 
 /**
  * Returns whether the person of a personal question may still decide: meanwhile they may have answered through another
- * channel, or lost the group or the delegation by which they were asked.
+ * channel, or lost the group or the delegation by which they were asked, or it may be the turn of another stage.
  */
 export function isStillAsked(
   call: CallRow,
@@ -108,9 +110,7 @@ export function isStillAsked(
   config: Pick<Config, 'people'>,
 ): boolean {
   if (recipient === null || approval === null || (kind !== 'requested' && kind !== 'reminder')) return true;
-  const people = peopleToAsk(config.people(), call, approval);
-  const { groups } = routedOf(call, approval);
-  return recipientsOf(people, groups, null).some(({ id }) => id === recipient);
+  return peopleAskedNow(config.people(), call, approval).some(({ id }) => id === recipient);
 }
 
 interface Timed extends Pick<MessageKey, 'kind' | 'nth'> {
@@ -140,7 +140,7 @@ export function immediateMessages(
   const routed = routedOf(call, approval);
   // An outcome is told to all; only a person who may decide is reminded to.
   const asked = (kind: NotificationKind) =>
-    kind === 'reminder' && approval !== null ? peopleToAsk(config.people(), call, approval) : config.people();
+    kind === 'reminder' && approval !== null ? peopleAskedNow(config.people(), call, approval) : config.people();
   const keysOf = (routedAs: NotificationKind, kind: NotificationKind, nth: number): readonly MessageKey[] =>
     toldOf(channel, config, routed, routedAs).flatMap(({ audience, groups }) => {
       const recipients =

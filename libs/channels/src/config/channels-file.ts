@@ -156,6 +156,8 @@ export const personSchema = z.strictObject({
 export interface Person extends z.output<typeof personSchema> {
   /** The groups of the people in whose place they respond now: they are asked too. Default: none. */
   readonly delegatedGroups?: readonly string[];
+  /** False: every answer of theirs is refused now, since nothing makes them an approver. Default: true. */
+  readonly isApprover?: boolean;
 }
 
 /** The people of the channels as they are now: files change while the process runs. */
