@@ -556,6 +556,17 @@ describe('looking', () => {
     expect(sorted.out.match(/apr_.|of one step/g)).toEqual(['apr_a', 'apr_b', 'apr_c']);
   });
 
+  it('list says in 80 columns which approvals are for others', async () => {
+    const mayDecide = { now: false, why: 'not-an-approver', detail: 'Others are asked.' } as const;
+    const approvalId = 'apr_o4am363g4hjlaxy25m2g7bvite_1';
+    given(approvalOf({ approvalId, mayDecide, risk: 'medium' }), approvalOf({ approvalId: 'apr_2' }));
+    const { out } = await run(['list']);
+    expect(out.match(/^ {2}.*agent .*$/gm)).toEqual([
+      '  others are asked; agent billing-agent, run run-42',
+      '  agent billing-agent, run run-42',
+    ]);
+  });
+
   it('list says when there is nothing', async () => {
     expect(await run(['list', '--state', 'denied'])).toMatchObject({ code: 0, out: 'Nothing is denied.\n' });
     expect(await run(['list', '--json'])).toMatchObject({ code: 0, out: '', err: '' });

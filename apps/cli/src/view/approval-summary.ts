@@ -11,7 +11,7 @@ export function approvalSummary(approval: ApprovalView, { columns, nowMs }: Card
   const risk = approval.risk === null ? '' : `${approval.risk} risk, `;
   const id = printable(approval.approvalId);
   const call = `${nameWords(approval.toolName)} ${compactJson(approval.arguments, columns)}`;
-  const who = `agent ${nameWords(approval.agentId)}, run ${nameWords(approval.runId)}`;
+  const who = `${forOthers(approval)}agent ${nameWords(approval.agentId)}, run ${nameWords(approval.runId)}`;
   return [
     { text: cut(`${id}  ${risk}${whenWords(approval, nowMs)}`, Math.max(columns, id.length)), tone: 'bold' },
     { text: cut(`  ${call}`, columns) },
@@ -23,10 +23,13 @@ function whenWords({ state, requestedAt, expiresAt, resolvedAt, mayDecide }: App
   if (isUnreadable(mayDecide)) return 'cannot be read: nothing is decided';
   if (state !== 'pending') return `${state}${resolvedAt === null ? '' : ` ${agoWords(resolvedAt, nowMs)}`}`;
   const left = deadlineWords(expiresAt, nowMs);
-  const end = expiresAt === null ? 'no deadline' : `deadline ${left === 'over' ? 'over' : `in ${left}`}`;
-  return [`waits ${ageWords(requestedAt, nowMs)}`, end, turnWords(mayDecide)]
-    .filter((words) => words !== '')
-    .join(', ');
+  return `waits ${ageWords(requestedAt, nowMs)}, ${expiresAt === null ? 'no deadline' : `deadline ${left === 'over' ? 'over' : `in ${left}`}`}`;
+}
+
+/** Before the names, which may be cut. */
+function forOthers({ state, mayDecide }: ApprovalView): string {
+  const words = state === 'pending' ? turnWords(mayDecide) : '';
+  return words === '' ? '' : `${words}; `;
 }
 
 /** A JSON value on one line, with a mark where it is cut. */
