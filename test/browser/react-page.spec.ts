@@ -91,6 +91,82 @@ describe('the card in a page of another application', () => {
     expect(await page.getByRole('button', { name: /^(Approve|Deny|Edit…|Answer…)$/ }).count()).toBe(0);
   });
 
+  /** Asks, and opens the page. Nothing is left for the next test. */
+  const during = async (calls: Parameters<World['ask']>[0], look: () => Promise<void>): Promise<void> => {
+    const asked = await world.ask(calls);
+    await page.goto(desk.url);
+    await look();
+    for (const { callId } of asked)
+      await world.send('agent', 'POST', `/v1/tool-calls/${callId}/cancel`, { reason: 'seen' });
+  };
+  const pictureOf = async (tool: string): Promise<string> => {
+    await page.getByRole('button', { name: new RegExp(tool) }).click();
+    await page.getByRole('heading', { name: tool }).waitFor();
+    return (await page.locator('.cs-arguments').first().screenshot()).toString('base64');
+  };
+
+  it('draws a blank where a row ends, so that one path and two are two pictures', async () => {
+    const command = (blanks: string) => ({ cmd: `rm -rf /srv/${'x'.repeat(40)}/${blanks}etc${'y'.repeat(200)}` });
+    const tools = ['blanks_none', 'blanks_one', 'blanks_two'];
+    const pictures = new Set<string>();
+    const calls = tools.map((toolName, nth) => ({ toolName, arguments: command(' '.repeat(nth)) }));
+    await during(calls, async () => {
+      for (const tool of tools) pictures.add(await pictureOf(tool));
+    });
+    expect(pictures.size).toBe(tools.length);
+  });
+
+  it('inherits nothing that changes how a text reads', async () => {
+    const calls = [
+      { toolName: 'style_a', arguments: { path: '/srv/a', flag: '-r' } },
+      { toolName: 'style_b', arguments: { path: '/srv/A', flag: '-R' } },
+    ];
+    await during(calls, async () => {
+      const styleOf = () =>
+        page.evaluate(`(() => {
+          const style = getComputedStyle(document.querySelector('.cs-member dd'));
+          return [...style].map((name) => name + ': ' + style.getPropertyValue(name));
+        })()`);
+      await pictureOf('style_a');
+      const plain = await styleOf();
+      await page.evaluate(`{
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync('main { text-transform: uppercase; letter-spacing: 3px; word-spacing: 9px; font-variant: small-caps;' +
+          'hyphens: auto; direction: rtl; text-indent: 40px; -webkit-text-security: disc; -webkit-text-fill-color: transparent;' +
+          'text-shadow: 3px 0; word-break: break-all; white-space: nowrap; -webkit-text-stroke: 2px }');
+        document.adoptedStyleSheets = [sheet];
+      }`);
+      expect(await styleOf()).toEqual(plain);
+      expect(await pictureOf('style_b')).not.toBe(await pictureOf('style_a'));
+    });
+  });
+
+  it('shows more by one screen at a time where the page itself scrolls', async () => {
+    const list = Array.from({ length: 100 }, (_, nth) => `row ${String(nth)}`);
+    await during([{ toolName: 'long_list', arguments: { list } }], async () => {
+      await page.getByRole('button', { name: /long_list/ }).click();
+      await page.getByRole('heading', { name: 'long_list' }).waitFor();
+      await page.getByRole('button', { name: 'Show more' }).waitFor();
+      const places = await page.evaluate<number[]>(`(async () => {
+        scrollTo(0, 0);
+        const places = [0];
+        // Pressed where it stands: a mouse would scroll to it first.
+        for (let pages = 0; pages < 20; pages += 1) {
+          const more = [...document.querySelectorAll('button')].find((one) => one.textContent === 'Show more');
+          if (more === undefined) break;
+          more.click();
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          places.push(scrollY / innerHeight);
+        }
+        return places;
+      })()`);
+      expect(places.length).toBeGreaterThan(3);
+      expect(places.length).toBeLessThan(20);
+      places.forEach((place, nth) => expect(place - (places[nth - 1] ?? 0)).toBeLessThan(1));
+      expect(await page.locator('button.cs-approve:not([disabled])').count()).toBe(1);
+    });
+  });
+
   it('is the application’s own, by the hooks alone', async () => {
     await decideHeadless(page, world, desk.url);
     expect(complaints).toEqual([]);

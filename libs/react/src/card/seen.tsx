@@ -55,17 +55,30 @@ export function useSeen(of: string): { readonly state: SeenState; readonly conte
   return { state: { isAll, pageOn }, context };
 }
 
-/** Scrolls by one page, so that nothing between is left out. */
+/** Scrolls by one page, so that nothing between is left out: first to where a box stands, then in it. */
 function scrollTowards(end: HTMLElement): void {
-  for (let box = end.parentElement; box !== null; box = box.parentElement) {
-    if (box.scrollHeight <= box.clientHeight + 1 || getComputedStyle(box).overflowY === 'visible') continue;
-    const isBelow = end.getBoundingClientRect().top > box.getBoundingClientRect().bottom - 1;
-    if (!isBelow) continue;
-    box.scrollBy({ top: box.clientHeight * 0.9 });
-    return;
+  const boxes = boxesAround(end);
+  let page = Infinity;
+  for (const [nth, box] of boxes.entries()) {
+    page = Math.min(page, box.clientHeight * 0.9);
+    const bottom = box === document.scrollingElement ? box.clientHeight : box.getBoundingClientRect().bottom;
+    const left = (boxes[nth + 1] ?? end).getBoundingClientRect().bottom - bottom;
+    const before = box.scrollTop;
+    if (left >= 1) box.scrollBy({ top: Math.min(page, Math.ceil(left) + 1), behavior: 'instant' });
+    if (box.scrollTop !== before) return;
   }
   // It may stand to the side.
   end.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+}
+
+/** What scrolls around an element, the outermost first. The page itself is such a box. */
+function boxesAround(element: HTMLElement): HTMLElement[] {
+  const boxes: HTMLElement[] = [];
+  for (let box = element.parentElement; box !== null; box = box.parentElement) {
+    const scrolls = box === document.scrollingElement || getComputedStyle(box).overflowY !== 'visible';
+    if (scrolls && box.scrollHeight > box.clientHeight + 1) boxes.unshift(box);
+  }
+  return boxes;
 }
 
 /** Says that the button is off until the rest was on screen, and shows more of it; nothing once all was. */
