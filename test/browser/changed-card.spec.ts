@@ -70,6 +70,23 @@ describe('a card that changes while a person looks', () => {
     expect(await responders(world, path)).toEqual(['ann', 'bob']);
   });
 
+  it('shows what another call of an all-or-nothing step would run now', async () => {
+    const file = join(temporaryFolder(), 'policy.yaml');
+    writeFileSync(file, policy);
+    const world = await openWorld({ COUNTERSIGN_POLICY: file });
+    const step = ['first', 'second'].map((to) => ({ toolName: 'wire', arguments: { to, amount: 10 } }));
+    const calls = await world.ask(step, { batchId: 'step-1', batchMode: 'all-or-nothing' });
+    const { page } = await openInbox(browser(), world.url, 'bob');
+    const others = page.getByRole('list', { name: 'Other calls of the step' });
+    await others.getByText(/first|second/).waitFor();
+    const isOfSecond = (await others.innerText()).includes('second');
+    const other = calls[isOfSecond ? 1 : 0]?.approval?.approvalId ?? '';
+    await world.send('ann', 'POST', `/v1/approvals/${other}/responses`, {
+      decision: { type: 'edit', arguments: mallory },
+    });
+    await others.getByText('mallory').waitFor();
+  });
+
   it('keeps the text of an edit that began before, and sends it only after the change was acknowledged', async () => {
     const { page, edit } = await opened();
     const editor = await editAsJson(page);

@@ -5,6 +5,7 @@ import { readCall } from '../client/approvals.js';
 import { useSurroundings } from '../live/surroundings.js';
 import { useClient } from '../live/use-client.js';
 import { useLoaded } from '../live/use-loaded.js';
+import { useNews } from '../live/use-news.js';
 import { usePending } from '../live/use-pending.js';
 import { summaryOf } from '../text/json-tree.js';
 import { countWords } from '../text/words.js';
@@ -16,15 +17,28 @@ const shownMax = 12;
 
 /** The other calls of the same step. In an all-or-nothing batch a denial cancels them. */
 export function Siblings({ approval }: { approval: ApprovalView }): ReactNode {
-  const client = useClient();
-  const { batch, callId, state } = approval;
+  const { batch, callId } = approval;
   const others = batch?.callIds.filter((id) => id !== callId) ?? [];
+  if (batch === null || others.length === 0) return null;
+  return <Others {...{ approval, batch, others }} />;
+}
+
+interface OthersProps {
+  readonly approval: ApprovalView;
+  readonly batch: NonNullable<ApprovalView['batch']>;
+  readonly others: readonly string[];
+}
+
+function Others({ approval, batch, others }: OthersProps): ReactNode {
+  const client = useClient();
+  const { runId, state } = approval;
   const [isAll, setAll] = useState(false);
   const shown = isAll ? others : others.slice(0, shownMax);
-  const { value } = useLoaded(`${shown.join(' ')} ${state}`, (signal) =>
+  const { value, reload } = useLoaded(`${shown.join(' ')} ${state}`, (signal) =>
     Promise.all(shown.map((id) => readCall(client, id, signal).catch(() => undefined))),
   );
-  if (batch === null || others.length === 0) return null;
+  // An approval may release what others have edited since the card was opened.
+  useNews({ runId, isOver: state !== 'pending' }, reload);
   const otherWords = countWords(others.length, 'other call');
   const isTogether = batch.mode === 'all-or-nothing';
   return (
@@ -82,18 +96,18 @@ function WholeStep({ approval, callIds }: { approval: ApprovalView; callIds: rea
 function Sibling({ call }: { call: ToolCallView | undefined }): ReactNode {
   const { hrefs } = useSurroundings();
   if (call === undefined) return <li className="cs-muted">…</li>;
-  const pending = call.approval?.state === 'pending' ? call.approval.approvalId : undefined;
+  const pending = call.approval?.state === 'pending' ? call.approval : undefined;
   return (
     <li>
       <StateBadge state={call.state} waitsForTurn={call.waitsForTurn} />
       <LinkTo
         className="cs-mono"
-        href={pending === undefined ? hrefs?.call?.(call.callId) : hrefs?.approval?.(pending)}
+        href={pending === undefined ? hrefs?.call?.(call.callId) : hrefs?.approval?.(pending.approvalId)}
       >
         <Name text={call.toolName} />
       </LinkTo>
       <span className="cs-sibling-arguments cs-mono">
-        <Marked text={summaryOf(call.arguments, 120)} />
+        <Marked text={summaryOf(pending?.arguments ?? call.arguments, 120)} />
       </span>
     </li>
   );
