@@ -96,7 +96,8 @@ function WholeStep({ approval, callIds }: { approval: ApprovalView; callIds: rea
 function Sibling({ call }: { call: ToolCallView | undefined }): ReactNode {
   const { hrefs } = useSurroundings();
   if (call === undefined) return <li className="cs-muted">…</li>;
-  const pending = call.approval?.state === 'pending' ? call.approval : undefined;
+  const pending = pendingOf(call);
+  const { arguments: args } = pending ?? call;
   return (
     <li>
       <StateBadge state={call.state} waitsForTurn={call.waitsForTurn} />
@@ -107,8 +108,12 @@ function Sibling({ call }: { call: ToolCallView | undefined }): ReactNode {
         <Name text={call.toolName} />
       </LinkTo>
       <span className="cs-sibling-arguments cs-mono">
-        <Marked text={summaryOf(pending?.arguments ?? call.arguments, 120)} />
+        <Marked text={summaryOf(args, 120)} />
       </span>
     </li>
   );
+}
+
+function pendingOf({ approval }: ToolCallView): ApprovalView | undefined {
+  return approval?.state === 'pending' ? approval : undefined;
 }
