@@ -58,6 +58,22 @@ describe('a question with stages', () => {
     await eventually(() => expect(told()).toEqual(['carol requested']));
   });
 
+  it('lists in a digest what is in the turn of its reader then', async () => {
+    const everyMs = 6_000;
+    const byMs = everyMs - (world.clock.now() % everyMs);
+    const clock = { ...world.clock, now: () => world.clock.now() + byMs };
+    const channel = createRecordingChannel({ addressing: 'personal' });
+    const routes: Route[] = [{ ...route, digest: { every: 'period', everyMs } }];
+    const { notifier } = await world.notify({ channels: [channel], routes, clock, people: () => people });
+    const one = await world.ask('one');
+    await world.ask('two', { runId: 'run-2' });
+    await eventually(() => expect(notifier.status().planned).toBe(2));
+    await world.respond(one, 'approve', 'inbox', 'bob', ['support']);
+    const first = (id: string) =>
+      channel.sent.find(([notice]) => notice?.recipient?.id === id)?.map(({ call }) => call.toolCallId);
+    await eventually(() => expect([first('bob'), first('carol')]).toEqual([['two'], ['one']]), 15_000);
+  });
+
   it('asks nobody whose answers are refused because they are no approver', async () => {
     const { told } = await notify({}, [{ ...mail('ghost', 'support'), isApprover: false }, ...people]);
     await world.ask('call-1');

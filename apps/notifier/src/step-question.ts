@@ -5,12 +5,10 @@ import type { AskedCall, CallRow } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 import { rowReader } from './notice.js';
 import type { CallSource } from './notice.js';
-import { questionMessages } from './wanted-messages.js';
+import { questionKinds, questionMessages } from './wanted-messages.js';
 
 /** Programs count each question and its outcome by themselves. */
 const isForPeople = ({ type }: Channel): boolean => type !== 'webhook';
-
-const asking: readonly Notice['kind'][] = ['requested', 'reminder', 'digest'];
 
 interface Ports extends Pick<ChannelsConfig, 'routes'>, CallSource {
   readonly people: PeopleNow;
@@ -32,7 +30,7 @@ export async function wholeQuestion(
   channel: Channel,
   ports: Ports & { readonly later: (dueAtMs: number) => void },
 ): Promise<Notice | undefined> {
-  if (!asking.includes(notice.kind) || approval?.resolution.status !== 'pending' || !isForPeople(channel))
+  if (!questionKinds.includes(notice.kind) || approval?.resolution.status !== 'pending' || !isForPeople(channel))
     return notice;
   const { asked, isWhole } = await askedTogether(rowReader(ports), { call, approval });
   if (asked.length === 0) return notice;

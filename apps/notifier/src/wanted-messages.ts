@@ -99,6 +99,9 @@ export function questionMessages(
   );
 }
 
+/** The messages that ask: the question, its reminders, and the lists that have it. */
+export const questionKinds: readonly NotificationKind[] = ['requested', 'reminder', 'digest'];
+
 /**
  * Returns whether the person of a personal question may still decide: meanwhile they may have answered through another
  * channel, or lost the group or the delegation by which they were asked, or it may be the turn of another stage.
@@ -109,7 +112,7 @@ export function isStillAsked(
   { kind, recipient }: MessageKey,
   config: Pick<Config, 'people'>,
 ): boolean {
-  if (recipient === null || approval === null || (kind !== 'requested' && kind !== 'reminder')) return true;
+  if (recipient === null || approval === null || !questionKinds.includes(kind)) return true;
   return peopleAskedNow(config.people(), call, approval).some(({ id }) => id === recipient);
 }
 
