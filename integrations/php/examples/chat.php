@@ -5,7 +5,7 @@
 
 declare(strict_types=1);
 
-use Countersign\{ApprovalRequest, ApprovalResponse, Client, FrontEnd, Gate, Tool};
+use Countersign\{ApprovalRequest, ApprovalResponse, ApprovalState, Client, FrontEnd, Gate, Result, Tool};
 use Countersign\Exception\{ConflictException, CountersignException, InvalidRequestException, NotFoundException};
 
 require is_file('vendor/autoload.php') ? 'vendor/autoload.php' : __DIR__ . '/../autoload.php';
@@ -32,7 +32,7 @@ $isTextOrNone = fn (mixed $value) => $value === null || is_string($value);
 $areAll = fn (mixed $list, callable $isRight) => is_array($list) && array_is_list($list)
     && array_filter($list, fn (mixed $one) => !is_array($one) || !$isRight($one)) === [];
 $isAnswer = fn (array $one) => $isText($one['approvalId'] ?? null) && $isTextOrNone($one['reason'] ?? null)
-    && $isTextOrNone($one['digest'] ?? null) && is_int($one['shownRevision'] ?? 0);
+    && $isTextOrNone($one['digest'] ?? null) && is_int($one['shownRevision'] ?? 0) && $isTextOrNone($one['othersDigest'] ?? null);
 $isMessage = fn (array $one) => $isText($one['role'] ?? null)
     && (!isset($one['toolCalls']) || $isText($one['id'] ?? null))
     && $areAll($one['toolCalls'] ?? [], fn (array $call) => $isText($call['name'] ?? null))
@@ -110,6 +110,9 @@ $callOf = function (string $approvalId) use ($step, $person): ?object {
         return null;
     }
 };
+$idsOf = fn (array $requests) => array_column($requests, 'approvalId');
+// What is asked now, with the other calls of a step that runs together.
+$asked = $answers === [] ? [] : array_column($person->requests($idsOf($step->pendingApprovals())), null, 'approvalId');
 [$refused, $denied] = [[], []];
 foreach ($answers as $answer) {
     $approvalId = $answer['approvalId'];
@@ -119,6 +122,11 @@ foreach ($answers as $answer) {
         continue;
     }
     $isApproved = $isYes($answer);
+    $areShown = !isset($asked[$approvalId]) || $asked[$approvalId]->othersDigest === ($answer['othersDigest'] ?? null);
+    if ($isApproved && !$areShown && $person->isCounted($person->approval($approvalId)) !== true) {
+        $refused[$approvalId] = ['problem' => 'digest-mismatch']; // it would release a call that the page did not show so
+        continue;
+    }
     // An approval is of what the page showed, and of nothing that comes later. A denial needs neither.
     $response = new ApprovalResponse(
         $approvalId,
@@ -165,15 +173,17 @@ if ($results !== []) {
     $step = $gate->submitOutputs($step, $outputs, $errors, withheld: $denied);
 }
 
-// For the page. Where `stopReason` is null, each call has its result: the next request to the model has them.
+// For the page. Where `stopReason` is null, each call has its result: give the texts of `$step->results()` to the model, which needs the arguments of an edit.
 $clientCalls = array_values(array_filter($step->clientCalls(), fn (object $call) => !in_array($call->toolCallId, $denied, true)));
 // As the user may see it: the agent reads its own calls with the values that are hidden from people.
-$asked = fn (ApprovalRequest $request) => ApprovalRequest::fromApproval($person->approval($request->approvalId));
+$requests = array_filter($person->requests($idsOf($step->pendingApprovals())), fn (ApprovalRequest $request) => $request->state === ApprovalState::Pending);
+$isEdited = fn (Result $result) => isset($step->recorded[$result->toolCallId]->originalArguments);
+$textOf = fn (Result $result) => $isEdited($result) ? Result::of($person->toolCall($result->callId))->text : $result->text;
 $clientCall = fn (object $call) => ['toolCallId' => $call->toolCallId, 'toolName' => $call->toolName, 'arguments' => $call->arguments];
 echo json_encode([
-    'toolApprovalRequests' => array_map(fn ($request) => [...$request->toArray(), 'text' => $request->text()], array_map($asked, $step->pendingApprovals())),
+    'toolApprovalRequests' => array_map(fn ($request) => [...$request->toArray(), 'text' => $request->text()], array_values($requests)),
     'clientCalls' => array_map($clientCall, $clientCalls),
-    'toolResults' => (object) array_map(fn ($result) => $result->text, $step->results()),
+    'toolResults' => (object) array_map($textOf, $step->results()),
     'refused' => (object) $refused,
     'stopReason' => $step->stopReason()?->value,
     'stopDetail' => $step->stopDetail(),

@@ -35,6 +35,9 @@ final class ApprovalRequest
      * @param list<array{toolName: string, agentId: string}> $chain the calls inside which this one runs, the outermost first
      * @param list<string> $hidden the places of the values that the reader does not see
      * @param ?string $agentDescription the agent's own description, of its first request; '' if it gave none. Null: all of `description`
+     * @param list<array<string, mixed>> $others the other calls of a step that runs together or not at all, as `Approver::requests` reads them: a "yes" may
+     *   release them, also those that are decided
+     * @param ?string $othersDigest of what `others` propose. Null: the call is decided alone, or nobody has read them
      */
     public function __construct(
         public readonly string $approvalId,
@@ -66,6 +69,8 @@ final class ApprovalRequest
         public readonly array $hidden = [],
         public readonly ?int $shownRevision = null,
         public readonly ?string $agentDescription = null,
+        public readonly array $others = [],
+        public readonly ?string $othersDigest = null,
     ) {
     }
 
@@ -99,7 +104,7 @@ final class ApprovalRequest
                 "Still needed: $missing" . ($groups === null || $groups === [] ? '' : " of {$named($groups)}"),
             ]));
         }
-        $lines = [...$lines, ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : []), ...$this->agentLines()];
+        $lines = [...$lines, ...Together::lines($this->others), ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : []), ...$this->agentLines()];
         return implode("\n", array_map(Visible::line(...), $lines));
     }
 
@@ -144,9 +149,14 @@ final class ApprovalRequest
         ]));
     }
 
-    /** Reads an `Approval` of the API. */
-    public static function fromApproval(object $approval): self
+    /**
+     * Reads an `Approval` of the API.
+     *
+     * @param list<object> $calls the other calls of its step, where they run together. `Approver::requests` reads them
+     */
+    public static function fromApproval(object $approval, array $calls = []): self
     {
+        $others = array_map(Together::otherOf(...), $calls);
         $json = Json::encode($approval->arguments);
         $proposal = $approval->proposal;
         $words = $approval->description ?? $approval->title ?? null;
@@ -185,6 +195,8 @@ final class ApprovalRequest
             chain: Json::toArray($approval->chain ?? []),
             shownRevision: $approval->shownRevision ?? null,
             agentDescription: $words ?? '',
+            others: $others,
+            othersDigest: Together::digestOf($others),
             hidden: [
                 ...array_map(fn (object $one) => $one->pointer, $approval->hiddenValues ?? []),
                 ...array_map(fn (object $one) => "{$one->pointer} of the answer", $proposal->hiddenValues ?? []),

@@ -47,6 +47,31 @@ final class Approver
     }
 
     /**
+     * Returns questions as this person may see them, whole, with the other calls that a "yes" may release.
+     *
+     * @param list<string> $approvalIds
+     * @return list<ApprovalRequest>
+     */
+    public function requests(array $approvalIds): array
+    {
+        $calls = [];
+        $read = function (string $callId) use (&$calls): object {
+            return $calls[$callId] ??= $this->toolCall($callId);
+        };
+        $request = function (string $approvalId) use ($read): ApprovalRequest {
+            $approval = $this->approval($approvalId);
+            return ApprovalRequest::fromApproval($approval, array_map($read, Together::idsOf($approval)));
+        };
+        return array_map($request, $approvalIds);
+    }
+
+    /** Returns a call as this person may see it: `arguments`, `state`, its latest `approval` and so on. */
+    public function toolCall(string $callId): object
+    {
+        return $this->connection->get('/v1/tool-calls/' . rawurlencode($callId));
+    }
+
+    /**
      * Sends a response. Returns the approval: `pending` while more people must agree.
      *
      * @param ?string $key an `Idempotency-Key` of yours, to send the same response again from another request

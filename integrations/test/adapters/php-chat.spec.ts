@@ -241,14 +241,6 @@ if (missing(['PHP with Guzzle']).length === 0) {
     });
   });
 
-  it('the chat of the guide shows its user what that person may see, and whether they may decide', async () => {
-    const chat = await openChat(env);
-    const toolCalls = [{ name: 'get_location', arguments: { password: 'hunter2' } }];
-    const { toolApprovalRequests } = await chat.post([{ role: 'assistant', id: 'msg_13', toolCalls }]);
-    expect(toolApprovalRequests).toMatchObject([{ mayNotDecide: null, hidden: ['/password'] }]);
-    expect(JSON.stringify(toolApprovalRequests)).not.toContain('hunter2');
-  });
-
   it('in the chat of the guide a "no" to an earlier question about a call keeps the later one from running it', async () => {
     const chat = await openChat(env);
     const { assistant, approvalId, callId } = await asked(chat, 'msg_7', 15_000);

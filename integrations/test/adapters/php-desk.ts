@@ -16,6 +16,7 @@ const examples = join(import.meta.dirname, '..', '..', 'php', 'examples');
 const policy = `version: 1
 rules:
   - { id: refunds, match: { tools: [refund] }, then: { require: { quorum: { approve: 2, of: [support, ops] } } } }
+  - { id: together, match: { tools: [transfer] }, when: args.amount > 3000 && args.amount < 3100, then: { require: { anyOf: [chat], batch: any-asks-all } } }
   - { id: of-the-chat, match: { tools: [transfer] }, when: args.amount > 1000 && args.amount <= 10000, then: { require: { anyOf: [chat] } } }
   - { id: of-two, match: { tools: [transfer] }, when: args.amount > 20000 && args.amount <= 50000, then: { require: { quorum: { approve: 2, deny: 2, of: [chat] } } } }
   - { id: why, match: { tools: [transfer] }, when: args.amount > 50000, then: { require: { anyOf: [chat], requireReason: [deny] } } }
