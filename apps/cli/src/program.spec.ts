@@ -436,7 +436,7 @@ describe('answering many', () => {
     given({ ...one, toolName, labels: { cwd: '/srv/production' } });
     const { out } = await run(['approve', '--run', 'run-42', '--yes']);
     expect(out).toContain('labels: cwd: /srv/production');
-    expect(out.replaceAll(/\s+/g, '')).toContain(toolName);
+    expect(out.replaceAll(/[\s↩]+/g, '')).toContain(toolName);
   });
 
   it('prints a result for each with --json, and ends with 0 when all are answered', async () => {

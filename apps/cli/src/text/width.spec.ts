@@ -31,13 +31,37 @@ describe('wrap', () => {
   });
 
   it('breaks anywhere where it must', () => {
-    expect(wrap('abcdefghijklmnopqrst', 12, 2)).toEqual(['abcdefghijkl', '  mnopqrst']);
+    expect(wrap('abcdefghijklmnopqrst', 12, 2)).toEqual(['abcdefghijk↩', '  lmnopqrst']);
   });
 
   it('takes its time in proportion to the line', () => {
     const before = process.cpuUsage().user;
     expect(wrap('数x '.repeat(100_000), 80, 2).length).toBeGreaterThan(5000);
     expect((process.cpuUsage().user - before) / 1000).toBeLessThan(5000);
+  });
+
+  it.each([
+    [`${'x'.repeat(9)}字z`, `${'x'.repeat(9)} 字z`],
+    [`rm /srv/x\\ /etc`, `rm /srv/x\\  /etc`],
+    ['rm -rf /home', 'rm -rf / home'],
+    ['xxxxxxxxxx ', 'xxxxxxxxxx'],
+    ['xxxxxxxxx↩ xx', 'xxxxxxxxx↩xx'],
+  ])('shows %j and %j as two', (one, other) => {
+    for (let columns = 4; columns < 20; columns += 1) expect(wrap(one, columns)).not.toEqual(wrap(other, columns));
+  });
+
+  it('can be undone: a row that ends with the sign goes on without a blank, another one with one', () => {
+    const unit = fc.constantFrom('a', 'bcd', ' ', '字', '↩', '\\');
+    fc.assert(
+      fc.property(fc.string({ unit }), fc.integer({ min: 4, max: 20 }), (text, columns) => {
+        const rows = wrap(text, columns);
+        const joined = rows.map((row, nth) => {
+          if (nth === rows.length - 1) return row;
+          return row.endsWith('↩') ? row.slice(0, -1) : `${row} `;
+        });
+        expect(joined.join('')).toBe(text);
+      }),
+    );
   });
 
   it('loses nothing, ends, and keeps to the columns', () => {
@@ -48,7 +72,7 @@ describe('wrap', () => {
         fc.integer({ min: 0, max: 8 }),
         (text, columns, hanging) => {
           const lines = wrap(text, columns, hanging);
-          expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''));
+          expect(lines.join('').replaceAll(/[ ↩]/g, '')).toBe(text.replaceAll(/[ ↩]/g, ''));
           for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
         },
       ),

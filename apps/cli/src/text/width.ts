@@ -48,9 +48,12 @@ function head(text: string, columns: number): string {
 /** Before the rest of a line that goes on, where a text could pose as a line of its own. No line begins with it. */
 export const goesOn = '↪ ';
 
+/** At the end of a row that goes on without a blank. A row without it goes on after one blank. */
+const unbroken = '↩';
+
 /**
- * Breaks a line at spaces if possible, otherwise anywhere. Continuation lines are indented by `hanging` spaces, or begin
- * with such a text. Nothing is lost. Runs in linear time, since arguments can be one line of 256 KiB.
+ * Breaks a line at single spaces if possible, otherwise anywhere with a sign, so no two lines have the same rows. Continuation lines are
+ * indented by `hanging` spaces, or begin with such a text. Runs in linear time, since arguments can be one line of 256 KiB.
  */
 export function wrap(line: string, columns: number, hanging: number | string = 0): string[] {
   if (isPlain(line) && line.length <= columns) return [line];
@@ -61,28 +64,41 @@ export function wrap(line: string, columns: number, hanging: number | string = 0
   let start = 0;
   while (start < characters.length || lines.length === 0) {
     const room = lines.length === 0 ? columns : columns - indent.length;
-    const { end, next } = breakAt(characters, start, room);
-    lines.push((lines.length === 0 ? '' : indent) + characters.slice(start, end).join(''));
+    const { end, next, sign } = breakAt(characters, start, room);
+    lines.push((lines.length === 0 ? '' : indent) + characters.slice(start, end).join('') + sign);
     start = next;
   }
   return lines;
 }
 
-/**
- * Returns the end of the line that begins at `start` and the beginning of the next line, after the space at the break.
- */
-function breakAt(characters: readonly string[], start: number, room: number): { end: number; next: number } {
+interface Break {
+  readonly end: number;
+  readonly next: number;
+  readonly sign: string;
+}
+
+/** Returns the end of the row that begins at `start` and the beginning of the next one, after the space at the break. */
+function breakAt(characters: readonly string[], start: number, room: number): Break {
+  // A room for one wide character has none for the sign.
+  const sign = room < 3 ? '' : unbroken;
   let width = 0;
   let space = -1;
+  let full = start;
   for (let index = start; index < characters.length; index += 1) {
-    const character = characters[index] ?? '';
-    width += columnsOf(character);
-    if (width > room) {
-      const end = Math.max(index, start + 1);
-      // A short stump before a long word would waste the line.
-      return space > start + (end - start) / 2 ? { end: space, next: space + 1 } : { end, next: end };
-    }
-    if (character === ' ') space = index;
+    width += columnsOf(characters[index] ?? '');
+    if (width <= room - sign.length) full = index + 1;
+    if (isBreakable(characters, index)) space = index;
+    if (width <= room) continue;
+    const end = Math.max(full, start + 1);
+    // A short stump before a long word would waste the line.
+    return space > start + (end - start) / 2 ? { end: space, next: space + 1, sign: '' } : { end, next: end, sign };
   }
-  return { end: characters.length, next: characters.length };
+  return { end: characters.length, next: characters.length, sign: '' };
+}
+
+/** A single space between two words: nothing of it is missed where a row ends instead. */
+function isBreakable(characters: readonly string[], index: number): boolean {
+  if (characters[index] !== ' ') return false;
+  const [before, after] = [characters[index - 1] ?? ' ', characters[index + 1] ?? ' '];
+  return before !== ' ' && before !== unbroken && after !== ' ';
 }

@@ -23,7 +23,7 @@ describe('the arguments of a call', () => {
 
   it('are wrapped at the edge of the terminal, never cut', () => {
     const lines = shown({ command: 'x'.repeat(200) }, 60);
-    expect(lines.join('').replaceAll(' ', '')).toBe(`{"command":"${'x'.repeat(200)}"}`);
+    expect(lines.join('').replaceAll(/[ ↩]/g, '')).toBe(`{"command":"${'x'.repeat(200)}"}`);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
   });
 
@@ -72,11 +72,11 @@ describe('the arguments of a call', () => {
   });
 
   it('mark where a line goes on, so that its rest is no line of its own', () => {
-    const long = 'x'.repeat(78);
-    expect(shown({ patch: `@@ -0,0 +1 @@\n+${long}rm -rf /\n` }).slice(-2)).toEqual([`+ ${long}`, '↪ rm -rf /']);
-    expect(shown({ [`${'k'.repeat(79)}+ rm -rf /`]: 'a\nb\n' }).slice(-4)).toEqual([
-      `/${'k'.repeat(79)}`,
-      '↪ + rm -rf ~1',
+    const long = 'x'.repeat(77);
+    expect(shown({ patch: `@@ -0,0 +1 @@\n+${long}rm -rf /\n` }).slice(-2)).toEqual([`+ ${long}↩`, '↪ rm -rf /']);
+    expect(shown({ [`${'k'.repeat(78)}+rm -rf /`]: 'a\nb\n' }).slice(-4)).toEqual([
+      `/${'k'.repeat(78)}↩`,
+      '↪ +rm -rf ~1',
       '│ a',
       '│ b',
     ]);
