@@ -130,6 +130,22 @@ describe('on a small screen', () => {
     await page.getByText('Approved: 6 calls').waitFor();
   });
 
+  it.each([{ width: 1440, height: 500 }, { width: 880, height: 700 }, phone])(
+    'the table of many calls is not wider than its dialog, whatever the tools are called: %j',
+    async (viewport) => {
+      const world = await openWorld();
+      const call = { toolName: `any_${long}_and_again`, arguments: { command: `rm -rf /srv/${long}` } };
+      await world.ask([call, { ...call, toolCallId: 'second', labels: { cwd: `/srv/${long}` } }], { agentId: long });
+      const { page } = await openInbox(browser(), world.url, 'ann', { viewport });
+      await page.getByRole('button', { name: 'Select all' }).click();
+      await page.getByRole('button', { name: 'Review 2 …' }).click();
+      await page.getByRole('button', { name: 'Deny 2' }).waitFor();
+      const cut = `[...document.querySelectorAll('[role="dialog"], [role="dialog"] :is(.table-scroll, td, th)')].flatMap(
+        (part) => part.scrollWidth > part.clientWidth ? [part.textContent] : [])`;
+      expect(await page.evaluate(cut)).toEqual([]);
+    },
+  );
+
   it('each page is as wide as a phone, its buttons lie inside, and no name of a cell covers another', async () => {
     const file = join(temporaryFolder(), 'policy.yaml');
     writeFileSync(file, policy);

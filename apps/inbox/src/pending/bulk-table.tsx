@@ -22,6 +22,7 @@ export function BulkTable(props: {
         <tr key={approval.approvalId}>
           <th scope="row" className="cs-mono">
             <Marked text={approval.toolName} />
+            {results === undefined && isShownWhole(approval) && <End />}
           </th>
           <td className="cs-mono wrap">
             <Marked text={glanceOf(approval.arguments, glanceMax)} />
