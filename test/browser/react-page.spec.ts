@@ -15,6 +15,7 @@ version: 1
 rules:
   - { id: wires, match: { tools: [wire] }, then: { require: { risk: high } } }
   - ${deployRule}
+  - { id: shared, match: { tools: [shared] }, then: { require: { quorum: { approve: 2, deny: 1 } } } }
   - { id: pay, match: { tools: [pay] }, then: { require: { requireSignature: true } } }
 `;
 
@@ -31,14 +32,16 @@ describe('the card in a page of another application', () => {
     world = await openWorld({ COUNTERSIGN_POLICY: file });
     desk = await openDesk(world.url, tokenOfDesk);
     onCleanup(desk.close);
-    const context = await browser().newContext();
-    await context.addCookies([{ name: 'user', value: 'kim', url: desk.url, httpOnly: true, sameSite: 'Strict' }]);
-    page = await context.newPage();
+    page = await (await browser().newContext()).newPage();
+    await signIn('kim');
     page.setDefaultTimeout(100_000);
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
   });
   cleanUpAfterAll();
+
+  const signIn = (value: string) =>
+    page.context().addCookies([{ name: 'user', value, url: desk.url, httpOnly: true, sameSite: 'Strict' }]);
 
   it('shows what waits, and records the vote of the user as vouched for by the application', async () => {
     const [asked] = await world.ask([{ toolName: 'refund_order', arguments: { orderId: 'A-1', amount: 50 } }]);
@@ -82,6 +85,53 @@ describe('the card in a page of another application', () => {
     const call = await world.send('auditor', 'GET', `/v1/tool-calls/${asked?.callId ?? ''}`);
     expect(call).toMatchObject({ state: 'approved', arguments: { orderId: 'A-2', amount: 20 } });
     expect(complaints).toEqual([]);
+  });
+
+  it('tells nobody that the answer of another person is theirs, after the session of the page has changed', async () => {
+    await world.ask([{ toolName: 'shared' }]);
+    await page.getByRole('button', { name: /shared/ }).click();
+    const approve = page.getByRole('button', { name: 'Approve' });
+    const recorded = page.getByText('Your answer is recorded.');
+    await approve.focus();
+    await page.locator('button.cs-approve:not([disabled])').waitFor();
+    await approve.press('Enter');
+    await recorded.waitFor();
+    // Who cannot see the page is where they were, and not at its top.
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Your decision');
+    await signIn('mo');
+    await page.locator('button.cs-approve:not([disabled])').waitFor({ timeout: 10_000 });
+    expect(await recorded.count()).toBe(0);
+    await signIn('kim');
+    await page.getByRole('button', { name: 'Take it back' }).click({ timeout: 10_000 });
+    await page.locator('button.cs-approve:not([disabled])').waitFor();
+  });
+
+  it('asks to acknowledge what another person changed in a call that runs together with the one on the card', async () => {
+    const [, other] = await world.ask(
+      [
+        { toolName: 'first_part', arguments: { n: 1 } },
+        { toolName: 'other_part', toolCallId: 'other', arguments: { n: 2 } },
+      ],
+      { batchMode: 'all-or-nothing' },
+    );
+    await page.getByRole('button', { name: /first_part/ }).click();
+    await page.getByRole('list', { name: 'Other calls of the step' }).getByText('other_part').waitFor();
+    await page.locator('button.cs-approve:not([disabled])').waitFor();
+    await world.send('bob', 'POST', `/v1/approvals/${other?.approval?.approvalId ?? ''}/responses`, {
+      decision: { type: 'edit', arguments: { n: 99 } },
+    });
+    const notice = page.getByRole('alert', { name: 'What has changed in the step' });
+    await notice.getByText('99').waitFor({ timeout: 10_000 });
+    expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
+    await notice.getByRole('button', { name: 'I have seen the change' }).click();
+    await page.getByRole('list', { name: 'Other calls of the step' }).getByText('99').waitFor();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('status').filter({ hasText: 'support-desk#kim approved this' }).waitFor();
+  });
+
+  it('has a background of its own, so that it can be read on a dark page', async () => {
+    const color = `getComputedStyle(document.querySelector('.cs-pane')).backgroundColor`;
+    expect(await page.evaluate(color)).not.toBe('rgba(0, 0, 0, 0)');
   });
 
   it('offers no decision that only counts when it is signed, and says where people sign', async () => {

@@ -22,7 +22,7 @@ export interface Desk {
 }
 
 /**
- * Starts an application whose user `kim` is signed in by a cookie, with a strict content security policy.
+ * Starts an application whose users `kim` and `mo` are signed in by a cookie, with a strict content security policy.
  *
  * @param modules the folder with the `react` of the pages; default: the one of this repository
  */
@@ -30,7 +30,10 @@ export async function openDesk(countersign: string, token: string, modules = nod
   const scripts = await bundled(modules);
   const handler = approvalsHandler({
     frontEnd: createFrontEnd({ url: countersign, token }),
-    person: ({ headers }) => (headers.get('cookie') === 'user=kim' ? { id: 'kim', groups: ['support'] } : null),
+    person: ({ headers }) => {
+      const id = /^user=(kim|mo)$/.exec(headers.get('cookie') ?? '')?.[1];
+      return id === undefined ? null : { id, groups: ['support'] };
+    },
   });
   const send = (reply: ServerResponse, type: string, text: string): void => {
     reply.writeHead(200, { 'content-type': type, 'content-security-policy': policy }).end(text);

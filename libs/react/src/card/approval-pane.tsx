@@ -1,5 +1,5 @@
-import { useRef, useState } from 'react';
-import type { ReactNode } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { endedWords } from '@countersign/text';
 import { readCall } from '../client/approvals.js';
@@ -10,10 +10,11 @@ import { useNow } from '../live/use-now.js';
 import { channelWords, problemWords } from '../text/words.js';
 import { AfterDecision } from './after-decision.js';
 import { ApprovalCard } from './approval-card.js';
-import { ChangeNotice } from './change-notice.js';
+import { ChangeNotice, SiblingNotice } from './change-notice.js';
 import { DecisionPanel } from './decision-panel.js';
 import { SeenParts, useSeen } from './seen.js';
-import { isEdit, isOwnChange, useChange } from './use-change.js';
+import { SiblingsContext } from './siblings-shown.js';
+import { isEdit, isOwnChange, useChange, useSiblingChanges } from './use-change.js';
 import { useApproval } from './use-approval.js';
 
 /** What stands around a card. */
@@ -27,8 +28,10 @@ interface PaneProps {
 /** A card and what can be decided on it. */
 export function ApprovalPane({ approvalId, ...around }: PaneProps & { readonly approvalId: string }): ReactNode {
   const { approval, problem } = useApproval(approvalId);
+  const { principal } = useAccount();
   const nowMs = useNow();
-  if (approval !== undefined) return <LoadedPane approval={approval} {...around} />;
+  // What one person has seen and written is not another one's.
+  if (approval !== undefined) return <LoadedPane key={principal} approval={approval} {...around} />;
   return (
     <div className="cs-root cs-pane" aria-busy={problem === undefined}>
       {around.head}
@@ -45,28 +48,35 @@ function LoadedPane({ approval, onDecided, head }: PaneProps & { readonly approv
   const [isMine, setMine] = useState(false);
   const { principal } = useAccount();
   const { change, acknowledge } = useChange(approval);
+  const siblings = useSiblingChanges();
   const { state: seen, context } = useSeen(approval.shownDigest);
   const isPending = approval.state === 'pending';
   const wasPending = useRef(isPending);
   if (isPending) wasPending.current = true;
+  const root = useRef<HTMLDivElement>(null);
+  useKeptFocus(root, isMine ? `${approval.state} ${String(approval.responses.length)}` : undefined);
   const onAcknowledge = (): void => acknowledge(approval);
   const onRecorded = (answered: ApprovalView): void => {
     setMine(true);
     if (isOwnChange(approval, answered, principal)) acknowledge(answered);
   };
   return (
-    <div className="cs-root cs-pane">
+    <div ref={root} className="cs-root cs-pane">
       <div className="cs-pane-scroll">
         {head}
         {!isPending && <Ended approval={approval} isMissed={!isMine && wasPending.current} />}
         {change !== undefined && <ChangeNotice change={change} onAcknowledge={onAcknowledge} />}
+        {isPending && <SiblingNotice changes={siblings.changes} onAcknowledge={siblings.acknowledge} />}
         <SeenParts context={isPending ? context : undefined}>
-          <CardWithVerdict approval={approval} />
+          <SiblingsContext.Provider value={siblings.onShown}>
+            <CardWithVerdict approval={approval} />
+          </SiblingsContext.Provider>
         </SeenParts>
       </div>
       {isPending && (
         <DecisionPanel
           {...{ approval, change, onAcknowledge, seen }}
+          isOff={siblings.changes.length > 0}
           onSent={(answered) => {
             onRecorded(answered);
             if (answered.state !== 'pending') onDecided?.(answered);
@@ -79,12 +89,22 @@ function LoadedPane({ approval, onDecided, head }: PaneProps & { readonly approv
   );
 }
 
+/** With the button that a person has pressed their focus would go to the top of the page: it goes to what has come of it. */
+function useKeptFocus(root: RefObject<HTMLElement | null>, answered: string | undefined): void {
+  useEffect(() => {
+    if (answered === undefined || document.activeElement !== document.body) return;
+    root.current
+      ?.querySelector<HTMLElement>('.cs-pane-scroll > [role="status"], .cs-decision')
+      ?.focus({ preventScroll: true });
+  }, [root, answered]);
+}
+
 /** The end of the approval, and the outcome of the call. */
 function Ended({ approval, isMissed }: { approval: ApprovalView; isMissed: boolean }): ReactNode {
   const nowMs = useNow();
   return (
     <>
-      <p className="cs-notice" role="status" data-state={approval.state}>
+      <p className="cs-notice" role="status" tabIndex={-1} data-state={approval.state}>
         {endedWords(approval, nowMs, channelWords)} {isMissed && 'Nothing of yours was sent.'}
       </p>
       <AfterDecision approval={approval} />

@@ -4,7 +4,7 @@ import { Name } from '../ui/marked.js';
 import { onPress } from '../ui/press.js';
 import { ArgumentsChange } from './arguments-change.js';
 import { Answer, Instructions } from './told.js';
-import type { Change } from './use-change.js';
+import type { Change, SiblingChange } from './use-change.js';
 
 /** Says what has changed since the person looked. Nothing can be decided until the person acknowledges it. */
 export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAcknowledge: () => void }): ReactNode {
@@ -39,6 +39,28 @@ export function ChangeNotice({ change, onAcknowledge }: { change: Change; onAckn
         ))}
       {change.instructions.length > 0 && <Instructions instructions={change.instructions} />}
       <button type="button" className="cs-button" onClick={onPress(acknowledge)}>
+        I have seen the change
+      </button>
+    </section>
+  );
+}
+
+/** The same for the calls that run together with the one on the card. */
+export function SiblingNotice(props: { changes: readonly SiblingChange[]; onAcknowledge: () => void }): ReactNode {
+  if (props.changes.length === 0) return null;
+  return (
+    <section className="cs-notice cs-change-notice" role="alert" aria-label="What has changed in the step">
+      <p>
+        <strong>Another call of the step has changed since you looked.</strong> It runs together with this one. Nothing
+        of yours was sent.
+      </p>
+      {props.changes.map(({ before, after }) => (
+        <div key={after.callId}>
+          <Name text={after.toolName} />
+          <ArgumentsChange before={before.arguments} after={after.arguments} />
+        </div>
+      ))}
+      <button type="button" className="cs-button" onClick={onPress(props.onAcknowledge)}>
         I have seen the change
       </button>
     </section>

@@ -23,6 +23,8 @@ interface DecisionProps {
   /** The change since the person looked. Until they acknowledge it, the buttons are off. */
   readonly change: Change | undefined;
   readonly onAcknowledge: () => void;
+  /** True while the buttons are off for another reason, such as a change of another call of the step. */
+  readonly isOff?: boolean;
   readonly seen: SeenState;
   readonly onSent: (approval: ApprovalView) => void;
   /** The decision is held: it is sent in a moment, unless the person takes it back. */
@@ -62,7 +64,14 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
     keepDraft(text);
     setOpen(undefined);
   };
-  const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => close() };
+  const dialog = {
+    approval,
+    change,
+    onAcknowledge,
+    problem,
+    isBusy: isBusy || props.isOff === true,
+    onClose: () => close(),
+  };
   return (
     <section className="cs-decision" aria-label="Your decision" tabIndex={-1}>
       {short}
@@ -72,7 +81,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
       {mine === undefined ? (
         <DecisionForm
           {...{ approval, seen, remarks }}
-          isOff={isBusy || change !== undefined}
+          isOff={isBusy || change !== undefined || props.isOff === true}
           onRemarks={setRemarks}
           onDecide={(decision) => void send(decision)}
           onOpen={setOpen}

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useContext, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { readCall } from '../client/approvals.js';
@@ -12,6 +12,7 @@ import { countWords } from '../text/words.js';
 import { StateBadge } from '../ui/badges.js';
 import { LinkTo } from '../ui/link-to.js';
 import { Marked, Name } from '../ui/marked.js';
+import { SiblingsContext } from './siblings-shown.js';
 
 const shownMax = 12;
 
@@ -39,6 +40,10 @@ function Others({ approval, batch, others }: OthersProps): ReactNode {
   );
   // An approval may release what others have edited since the card was opened.
   useNews({ runId, isOver: state !== 'pending' }, reload);
+  const report = useContext(SiblingsContext);
+  useEffect(() => {
+    if (batch.mode === 'all-or-nothing') report?.(value?.filter((call) => call !== undefined) ?? []);
+  }, [batch.mode, value, report]);
   const otherWords = countWords(others.length, 'other call');
   const isTogether = batch.mode === 'all-or-nothing';
   return (

@@ -1,5 +1,5 @@
-import { useState } from 'react';
-import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import { useCallback, useState } from 'react';
+import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
 import { endedProposalWords } from '@countersign/text';
 
 /** A change of what a person agrees to since they looked. */
@@ -36,6 +36,38 @@ export function useChange(approval: ApprovalView): {
     change: { before: looked.arguments, after: approval.arguments, proposal, ended, isToldAlone, instructions },
     acknowledge,
   };
+}
+
+/** Another call of an all-or-nothing step, of which something else would run than the person has seen. */
+export interface SiblingChange {
+  readonly before: ToolCallView;
+  readonly after: ToolCallView;
+}
+
+/** Compares the other calls of an all-or-nothing step with what the person has seen of them first. */
+export function useSiblingChanges(): {
+  readonly changes: readonly SiblingChange[];
+  readonly onShown: (calls: readonly ToolCallView[]) => void;
+  readonly acknowledge: () => void;
+} {
+  const [{ looked, now }, set] = useState<{ looked: CallsById; now: CallsById }>({ looked: {}, now: {} });
+  const onShown = useCallback((calls: readonly ToolCallView[]) => {
+    const read = Object.fromEntries(calls.map((call) => [call.callId, call] as const));
+    set((before) => ({ looked: { ...read, ...before.looked }, now: { ...before.now, ...read } }));
+  }, []);
+  const acknowledge = useCallback(() => set((before) => ({ ...before, looked: before.now })), []);
+  return { changes: changesOf(looked, now), onShown, acknowledge };
+}
+
+type CallsById = Readonly<Record<string, ToolCallView>>;
+
+/** Returns the calls whose arguments are others than those that the person has seen. */
+export function changesOf(looked: CallsById, now: CallsById): readonly SiblingChange[] {
+  return Object.values(now).flatMap((after) => {
+    const before = looked[after.callId];
+    const isSame = before === undefined || JSON.stringify(before.arguments) === JSON.stringify(after.arguments);
+    return isSame ? [] : [{ before, after }];
+  });
 }
 
 /** Returns whether a person changed what the agent asks for: after a withdrawal it is the agent's own request again. */

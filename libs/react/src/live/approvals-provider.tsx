@@ -2,14 +2,13 @@ import { useEffect, useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalsClient } from '../client/approvals-client.js';
 import type { Filter } from '../client/approvals.js';
-import { readMe } from '../client/approvals.js';
 import { Toasts } from '../ui/toast.js';
 import { createPolledStore } from './polled-store.js';
 import { SurroundingsContext } from './surroundings.js';
 import type { Surroundings } from './surroundings.js';
 import { AccountContext } from './use-account.js';
 import { ClientContext } from './use-client.js';
-import { useLoaded } from './use-loaded.js';
+import { useMe } from './use-me.js';
 import { PendingContext } from './use-pending.js';
 
 /** What the approvals of a page need. */
@@ -28,23 +27,18 @@ export interface ApprovalsProviderProps {
 const nowhere: Surroundings = {};
 const everyMsDefault = 3000;
 const everyMsMin = 1000;
-const retryMs = 5000;
 
 /** Gives the components below their client, and reads what is pending. Until the person is known they have no roles. */
 export function ApprovalsProvider(props: ApprovalsProviderProps): ReactNode {
   const { client, filter = {}, everyMs = everyMsDefault, surroundings = nowhere, children } = props;
   const wanted = JSON.stringify(filter);
+  const pauseMs = Math.max(everyMsMin, everyMs);
   const store = useMemo(
-    () => createPolledStore(client, JSON.parse(wanted) as Filter, Math.max(everyMsMin, everyMs)),
-    [client, wanted, everyMs],
+    () => createPolledStore(client, JSON.parse(wanted) as Filter, pauseMs),
+    [client, wanted, pauseMs],
   );
   useEffect(() => store.start(), [store]);
-  const { value: account = unknownPerson, problem, reload } = useLoaded('me', (signal) => readMe(client, signal));
-  useEffect(() => {
-    if (problem === undefined) return undefined;
-    const retry = setTimeout(reload, retryMs);
-    return () => clearTimeout(retry);
-  }, [problem, reload]);
+  const account = useMe(client, pauseMs);
   return (
     <AccountContext.Provider value={account}>
       <ClientContext.Provider value={client}>
@@ -57,5 +51,3 @@ export function ApprovalsProvider(props: ApprovalsProviderProps): ReactNode {
     </AccountContext.Provider>
   );
 }
-
-const unknownPerson = { principal: '', tenant: '', roles: [], groups: [] };
