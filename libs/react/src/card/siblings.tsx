@@ -42,7 +42,8 @@ function Others({ approval, batch, others }: OthersProps): ReactNode {
   useNews({ runId, isOver: state !== 'pending' }, reload);
   const report = useContext(SiblingsContext);
   useEffect(() => {
-    if (batch.mode === 'all-or-nothing') report?.(value?.filter((call) => call !== undefined) ?? []);
+    if (batch.mode === 'all-or-nothing')
+      report?.(value?.flatMap((call) => (call === undefined ? [] : [{ ...call, arguments: argumentsOf(call) }])) ?? []);
   }, [batch.mode, value, report]);
   const otherWords = countWords(others.length, 'other call');
   const isTogether = batch.mode === 'all-or-nothing';
@@ -102,7 +103,6 @@ function Sibling({ call }: { call: ToolCallView | undefined }): ReactNode {
   const { hrefs } = useSurroundings();
   if (call === undefined) return <li className="cs-muted">…</li>;
   const pending = pendingOf(call);
-  const { arguments: args } = pending ?? call;
   return (
     <li>
       <StateBadge state={call.state} waitsForTurn={call.waitsForTurn} />
@@ -113,10 +113,15 @@ function Sibling({ call }: { call: ToolCallView | undefined }): ReactNode {
         <Name text={call.toolName} />
       </LinkTo>
       <span className="cs-sibling-arguments cs-mono">
-        <Marked text={summaryOf(args, 120)} />
+        <Marked text={summaryOf(argumentsOf(call), 120)} />
       </span>
     </li>
   );
+}
+
+/** What would run now: while an edit waits for more people, the call has what was requested. */
+function argumentsOf(call: ToolCallView): ToolCallView['arguments'] {
+  return (pendingOf(call) ?? call).arguments;
 }
 
 function pendingOf({ approval }: ToolCallView): ApprovalView | undefined {
