@@ -46,7 +46,12 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
     setOpen(undefined);
     props.onSent(answered);
   };
-  const { send, isBusy, problem } = useSending(approval, { remarks, remember }, { onSent, onHeld, onHeldSent });
+  const {
+    send,
+    isBusy: isSending,
+    problem,
+  } = useSending(approval, { remarks, remember }, { onSent, onHeld, onHeldSent });
+  const isBusy = [isSending, props.isOff].includes(true);
   const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === principal);
   const excluded = useExcluded(approval, mine !== undefined);
   const short = approval.noApproverLeft && (
@@ -64,14 +69,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
     keepDraft(text);
     setOpen(undefined);
   };
-  const dialog = {
-    approval,
-    change,
-    onAcknowledge,
-    problem,
-    isBusy: isBusy || props.isOff === true,
-    onClose: () => close(),
-  };
+  const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => close() };
   return (
     <section className="cs-decision" aria-label="Your decision" tabIndex={-1}>
       {short}
@@ -81,7 +79,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
       {mine === undefined ? (
         <DecisionForm
           {...{ approval, seen, remarks }}
-          isOff={isBusy || change !== undefined || props.isOff === true}
+          isOff={isBusy || change !== undefined}
           onRemarks={setRemarks}
           onDecide={(decision) => void send(decision)}
           onOpen={setOpen}
