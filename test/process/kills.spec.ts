@@ -12,13 +12,13 @@ const logs = 2;
 const users = 8;
 /**
  * No channels here: the notifier's crash between sending and recording is in `channels.timing.spec.ts`. Keys are made
- * and erased in `erasure.spec.ts`, and wrapped again in `key-rotation.spec.ts`. A log is restored in `backup.spec.ts`. The log key is
+ * and erased in `erasure.spec.ts`, and wrapped again in `key-rotation.spec.ts`. Logs are copied and restored in `backup.spec.ts`. The log key is
  * replaced in `log-key-rotation.spec.ts`. Several notaries share a log in a cluster alone
  * (`cluster/kafka/notary.spec.ts`). The time stamps of checkpoints are in `timestamps.spec.ts`.
  */
 const crashPoints = namedCrashPoints().filter(
   (name) =>
-    !/^(notifier|keys|rotate|erase|restored)\.|^notary\.(shared|cosigned|stamped|sink-tiles?|key-[a-z]+)$/.test(name),
+    !/^(notifier|keys|rotate|erase|restored|backup)\.|^notary\.(shared|cosigned|stamped|sink-tiles?|key-[a-z]+)$/.test(name),
 );
 /** So many kills meet each crash point in each log. */
 const killsEnough = 2 * logs * crashPoints.length;
