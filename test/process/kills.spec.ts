@@ -18,7 +18,9 @@ const users = 8;
  */
 const crashPoints = namedCrashPoints().filter(
   (name) =>
-    !/^(notifier|keys|rotate|erase|restored|backup)\.|^notary\.(shared|cosigned|stamped|sink-tiles?|key-[a-z]+)$/.test(name),
+    !/^(notifier|keys|rotate|erase|restored|backup)\.|^notary\.(shared|cosigned|stamped|sink-tiles?|key-[a-z]+)$/.test(
+      name,
+    ),
 );
 /** So many kills meet each crash point in each log. */
 const killsEnough = 2 * logs * crashPoints.length;
