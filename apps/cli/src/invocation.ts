@@ -7,7 +7,7 @@ import { safeJson } from './text/printable.js';
 import type { Style } from './text/style.js';
 import { createStyle, wantsColor } from './text/style.js';
 import type { Line } from './view/line.js';
-import { paint, wrapped } from './view/line.js';
+import { paint, wrappedWords } from './view/line.js';
 
 /** The options of every command. */
 export interface GlobalOptions {
@@ -63,7 +63,7 @@ export function createOutput(options: GlobalOptions, terminal: Terminal): Output
     },
     note: (text) => {
       if (!json)
-        for (const line of wrapped(text, columnsOf(stderr))) stderr.write(`${paint(line, createStyle(false))}\n`);
+        for (const line of wrappedWords(text, columnsOf(stderr))) stderr.write(`${paint(line, createStyle(false))}\n`);
     },
   };
 }

@@ -22,7 +22,7 @@ import type { Terminal } from './terminal.js';
 import { columnsOf } from './terminal.js';
 import { safeJson } from './text/printable.js';
 import { createStyle, wantsColor } from './text/style.js';
-import { paint, wrapped } from './view/line.js';
+import { paint, wrappedWords } from './view/line.js';
 import { problemWords } from './view/problem-words.js';
 
 /**
@@ -152,8 +152,8 @@ function complain(error: CliError, args: readonly string[], terminal: Terminal):
   }
   const style = createStyle(wantsColor(env, stderr.isTTY, !args.includes('--no-color')));
   const lines = [
-    ...wrapped(`countersign: ${problemWords(error.problem, now())}`, columnsOf(stderr), 'red'),
-    ...(error.remedy === '' ? [] : wrapped(printable(error.remedy), columnsOf(stderr))),
+    ...wrappedWords(`countersign: ${problemWords(error.problem, now())}`, columnsOf(stderr), 'red'),
+    ...(error.remedy === '' ? [] : wrappedWords(printable(error.remedy), columnsOf(stderr))),
   ];
   for (const line of lines) stderr.write(`${paint(line, style)}\n`);
   return error.exitCode;

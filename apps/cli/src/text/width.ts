@@ -54,8 +54,9 @@ const unbroken = '↩';
 /**
  * Breaks a line at single spaces if possible, otherwise anywhere with a sign, so no two lines have the same rows. Continuation lines are
  * indented by `hanging` spaces, or begin with such a text. Runs in linear time, since arguments can be one line of 256 KiB.
+ * @param sign ends a row that breaks anywhere; empty in sentences of ours, whose paths and commands people copy.
  */
-export function wrap(line: string, columns: number, hanging: number | string = 0): string[] {
+export function wrap(line: string, columns: number, hanging: number | string = 0, sign = unbroken): string[] {
   if (isPlain(line) && line.length <= columns) return [line];
   const wanted = typeof hanging === 'string' ? hanging : ' '.repeat(hanging);
   const indent = wanted.slice(0, Math.max(0, columns - 10));
@@ -64,8 +65,9 @@ export function wrap(line: string, columns: number, hanging: number | string = 0
   let start = 0;
   while (start < characters.length || lines.length === 0) {
     const room = lines.length === 0 ? columns : columns - indent.length;
-    const { end, next, sign } = breakAt(characters, start, room);
-    lines.push((lines.length === 0 ? '' : indent) + characters.slice(start, end).join('') + sign);
+    const row = breakAt(characters, start, room, sign);
+    const { end, next } = row;
+    lines.push((lines.length === 0 ? '' : indent) + characters.slice(start, end).join('') + row.sign);
     start = next;
   }
   return lines;
@@ -78,9 +80,9 @@ interface Break {
 }
 
 /** Returns the end of the row that begins at `start` and the beginning of the next one, after the space at the break. */
-function breakAt(characters: readonly string[], start: number, room: number): Break {
+function breakAt(characters: readonly string[], start: number, room: number, wanted: string): Break {
   // A room for one wide character has none for the sign.
-  const sign = room < 3 ? '' : unbroken;
+  const sign = room < 3 ? '' : wanted;
   let width = 0;
   let space = -1;
   let full = start;

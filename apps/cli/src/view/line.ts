@@ -18,3 +18,8 @@ export function paint(line: Line, style: Style): string {
 export function wrapped(text: string, columns: number, tone?: keyof Style, hanging: number | string = 0): Line[] {
   return wrap(text, columns, hanging).map((part) => (tone === undefined ? { text: part } : { text: part, tone }));
 }
+
+/** Breaks a sentence of ours, such as a problem. A path or a command that does not fit goes on without a sign, so that it can be copied. */
+export function wrappedWords(text: string, columns: number, tone?: keyof Style): Line[] {
+  return wrap(text, columns, 0, '').map((part) => (tone === undefined ? { text: part } : { text: part, tone }));
+}
