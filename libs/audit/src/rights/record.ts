@@ -35,6 +35,8 @@ export interface RightsRecord {
   readonly people: (at: string | null) => readonly ListedPeople[];
   /** The people of each policy that was in force. */
   readonly policies: (at: string | null) => readonly (readonly PolicyPerson[])[];
+  /** The people of the policy that was activated last, and of those before it that ended a short time ago. */
+  readonly activated: (at: string) => readonly (readonly PolicyPerson[])[];
   /** The providers at which people signed in, at any time. */
   readonly issuers: () => ReadonlySet<string>;
   /** The channels that there were at any time, such as `chat (slack)`. */
@@ -55,6 +57,7 @@ export function createRightsRecord(): RightsRecord {
   const credentialsOf = new Map<string, Set<string>>();
   const people = createTimeline<ListedPeople>();
   const policies = createTimeline<string>();
+  const activated = createTimeline<string>();
   const contents = new Map<string, readonly PolicyPerson[]>();
   const [issuers, channels] = [new Set<string>(), new Set<string>()];
   const roles = new Set<string>();
@@ -85,6 +88,7 @@ export function createRightsRecord(): RightsRecord {
       case 'timestamps':
     }
   };
+  const peopleOf = (version: string): readonly PolicyPerson[] => contents.get(version) ?? [];
   const valuesOf = <What>(line: Timeline<What>, at: string | null) => line.around('', at).map(({ what }) => what);
   return {
     take: ({ type, stream, data, recordedAt, metadata }) => {
@@ -94,7 +98,8 @@ export function createRightsRecord(): RightsRecord {
       if (type !== 'PolicyActivated' || !stream.startsWith('policy-')) return;
       const { policyVersion, content, activatedAt } = data as Activated;
       contents.set(policyVersion, peopleIn(content));
-      policies.put('', 'activated', policyVersion, earlier(activatedAt, recordedAt));
+      for (const line of [policies, activated])
+        line.put('', 'activated', policyVersion, earlier(activatedAt, recordedAt));
     },
     lose: ({ stream, type }) => {
       isLost ||= /^(?:system|policy)-/.test(stream) && !givesNone.has(type);
@@ -110,7 +115,8 @@ export function createRightsRecord(): RightsRecord {
         .flatMap((credential) => tokens.around(credential, at))
         .map(({ what }) => what),
     people: (at) => valuesOf(people, at),
-    policies: (at) => valuesOf(policies, at).map((version) => contents.get(version) ?? []),
+    policies: (at) => valuesOf(policies, at).map(peopleOf),
+    activated: (at) => valuesOf(activated, at).map(peopleOf),
     issuers: () => issuers,
     channels: () => channels,
     hasNotifier: () => roles.has('notifier'),

@@ -20,7 +20,7 @@ const desk = (group: string): Members =>
   entry('desk', [], { roles: ['front-end'], people: { groups: [group], maxAssurance: 'medium' } });
 const agent = entry('agent', [], { roles: ['agent'] });
 const people = (...added: readonly Members[]): Story => changed(story(), { added: [agent, ...added] });
-const policyOf = (...approvers: readonly Members[]): Members => {
+const policyOf = (...approvers: readonly Members[]) => {
   const content = { version: 2, rules: [], approvers };
   return { policyVersion: digestOf(content), content, activatedAt: minute(-8) };
 };
@@ -45,6 +45,16 @@ const tooFew = ['silence: too few people were left who could respond'];
 const bob = entry('bob', ['security']);
 const removed = (by: Members, minutes: number): Story =>
   changed(people(bob), { removed: [by], changedAt: minute(minutes) });
+
+/** The operator puts a policy in force that gives nobody a group, and the process goes on to say that it has the one before. */
+function withoutGroup(): Story {
+  const before = { ...policyOf({ id: 'bob', groups: ['security'] }), activatedAt: minute(-30) };
+  const told = people(entry('bob')).policy(before);
+  return changed(told, { configures: 'policy', digest: before.policyVersion }).policy({
+    ...policyOf({ id: 'bob', groups: [] }),
+    activatedAt: minute(-20),
+  });
+}
 
 describe('silence approves', () => {
   it.each<[string, Story]>([
@@ -72,6 +82,7 @@ describe('silence approves', () => {
     ['the only one left is whose request it is', silent(people(bob), { approve: 1 }, { onBehalfOf: 'Bob' })],
     ['the people of a front end cannot be in the group', silent(people(desk('ops')))],
     ['no approver is left at all', silent(people(), { approve: 1, groups: null })],
+    ['the last policy takes the group away, and a process says that it has another one', silent(withoutGroup())],
   ])('nothing where %s', (_, told) => {
     expect(said(told)).toEqual(tooFew);
   });
