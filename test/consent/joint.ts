@@ -1,3 +1,4 @@
+import { isSame } from './book.ts';
 import type { Rule } from './words.ts';
 
 /** What a worker that wants people to be asked gets where no rule asks: any approver, without a deadline. */
@@ -7,12 +8,30 @@ export const anyApprover: Rule = {
 };
 
 /**
- * What several rules ask of one call together: each of them must be satisfied. Where their ends differ, no answer in time means
- * denied.
+ * What several rules ask of one call together: each of them must be satisfied. Where one asks all that the other one does, that is
+ * the one. Where their ends differ, no answer in time means denied.
  */
 export function together([first, ...others]: readonly [Rule, ...Rule[]]): Rule {
-  return others.reduce((before, rule) => (before.id === rule.id ? before : joint(before, rule)), first);
+  return others.reduce((before, rule) => {
+    if (before.id === rule.id) return before;
+    if (asksAllOf(rule, before)) return rule;
+    return asksAllOf(before, rule) ? before : joint(before, rule);
+  }, first);
 }
+
+/** Whether what the first rule asks is all that the other one does as well. Here of rules with one stage and the same end. */
+function asksAllOf(one: Rule, other: Rule): boolean {
+  const [[stage, ...more], [less, ...others]] = [one.stages, other.stages];
+  if (stage === undefined || less === undefined || more.length + others.length > 0) return false;
+  const isAsMany = isSame(stage.groups, less.groups) && stage.approve >= less.approve && stage.deny <= less.deny;
+  const endOf = ({ atEnd, expiresIn, escalation }: Rule) => [atEnd, expiresIn, escalation?.to, escalation?.expiresIn];
+  const marksOf = ({ isHigh, endsRun, assured, signed }: Rule) => [isHigh, endsRun, assured, signed];
+  const isMarked = marksOf(other).every((mark, at) => mark !== true || marksOf(one)[at] === true);
+  return isAsMany && isMarked && isSame(endOf(one), endOf(other)) && modeOf(one) >= modeOf(other);
+}
+
+/** How strictly a rule binds the calls of a step. */
+const modeOf = ({ batch }: Rule): number => [undefined, 'sequential', 'any-asks-all'].indexOf(batch);
 
 function joint(one: Rule, other: Rule): Rule {
   const rules = [one, other].flatMap((rule) => rule.parts ?? [rule]);

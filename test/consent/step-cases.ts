@@ -1,4 +1,4 @@
-import { approve, approveAll, ask1, claim, edit, grantOf, ofOther, request, respond, wait } from './acts.ts';
+import { approve, approveAll, ask1, claim, edit, grantOf, ofOther, request, respond, wait, withdraw } from './acts.ts';
 import type { Command, Request } from './words.ts';
 import { policies } from './world.ts';
 
@@ -103,6 +103,19 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
   'an edit that changes nothing, once no rule asks about what the agent wants asked about': [
     ...[{ type: 'policy', policy: policies[1] } as const, wanted(request(5)), wholeSteps, edit('amy', 5)],
     ...[approve('ben'), claim(), approve('cleo'), claim()],
+  ],
+  'an edit that changes nothing, under one of two rules that a call has at its turn': [
+    ...[inTurn(step(5, 300)), oneByOne, { type: 'cancel', call: 1, by: 'agent' } as const],
+    ...[{ ...edit('amy', 300), call: 2 }, { ...withdraw('amy'), call: 2 } as const, approve('ben', null, 2)],
+    ...[{ ...edit('cleo', 300), call: 2 }, claim('k1', 2)],
+  ],
+  'such an edit, once the rule of the request is in force again': [
+    ...[oneByOne, inTurn(step(150, 300)), { type: 'policy', policy: policies[0] } as const, denyBy('ben'), oneByOne],
+    ...[{ ...edit('amy', 300), call: 2 }, { ...edit('ben', 300), call: 2 }, claim('k1', 2)],
+  ],
+  'such an edit of a call whose agent shortened its time, once the policy changed in another place': [
+    ...[{ type: 'policy', policy: policies[1] } as const, request(150, 5)],
+    ...[{ type: 'policy', policy: policies[3] } as const, edit('ben', 150), approve('dan'), claim()],
   ],
   'an agent wants people asked about a call that waits for its turn': [
     ...[oneByOne, step(150, 5), wanted({ ...request(5, null, 2), inTurn: true }), denyBy('amy')],

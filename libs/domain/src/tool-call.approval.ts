@@ -34,17 +34,25 @@ import { castVote } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
 
-/** The requirement that an edit adds to that of the request; null when the same rule judges it, or no rule asks. */
+/** The requirement that an edit adds to that of the request; null when that asks all of it, or no rule asks. */
 function demandedBy({ judgement }: EditDecision, approval: Approval): Requirement | null {
   if (judgement.outcome !== 'require') return null;
   const asked = requirementOfRequest(approval);
   const { verdict, requirement } = judgement;
   const isSameRule =
     verdict.ruleId === approval.verdict.ruleId && verdict.policyVersion === approval.verdict.policyVersion;
-  // The request may have narrowed its own rule; the edit is judged by the rule as it is.
+  // The request may have narrowed its rule, which another policy may repeat; the edit is judged by the rule as it is.
   const { expiresInMs, allowedDecisions } = asked;
-  const narrowed = isSameRule ? { ...requirement, expiresInMs, allowedDecisions } : requirement;
-  return areEqualJson(narrowed, asked) ? null : requirement;
+  const isNarrowed = isSameRule || isWithin(asked, requirement);
+  return isNarrowed && areEqualJson({ ...requirement, expiresInMs, allowedDecisions }, asked) ? null : requirement;
+}
+
+/** Returns whether the first requirement permits no other decisions, and ends when the other one does, or is denied before. */
+function isWithin(one: Requirement, other: Requirement): boolean {
+  const isEarlier =
+    other.expiresInMs === 'never' || (one.expiresInMs !== 'never' && one.expiresInMs < other.expiresInMs);
+  const hasItsEnd = one.expiresInMs === other.expiresInMs || (one.onTimeout === 'deny' && isEarlier);
+  return hasItsEnd && one.allowedDecisions.every((decision) => other.allowedDecisions.includes(decision));
 }
 
 type RecordedEdit = Extract<RecordedDecision, { type: 'edit' }>;

@@ -10,11 +10,11 @@ export interface Citation {
   /** What people are asked by it; null: it is not recorded, or nothing is asked. */
   readonly requirement: Requirement | null;
   /**
-   * `request`: of the agent, who may wish for less; `edit`: of a person; `same-rule`: of an edit that asks as the request did;
-   * `older-edit`: of schema version 1, which recorded the requirements of the request and of the edit as one; `turn`: of a sequential
+   * `request`: of the agent, who may wish for less; `edit`: of a person; `same-rule`, `as-request`: of an edit that asks as the request
+   * did, by its rule or by another one, such as the same one of a later policy; `older-edit`: of schema version 1, which recorded the requirements of the request and of the edit as one; `turn`: of a sequential
    * call, at its turn.
    */
-  readonly by: 'request' | 'edit' | 'same-rule' | 'older-edit' | 'turn';
+  readonly by: 'request' | 'edit' | 'same-rule' | 'as-request' | 'older-edit' | 'turn';
   /** It is the first word about the call, given together with its step. */
   readonly isFirst: boolean;
 }
@@ -80,7 +80,8 @@ function ofEdit(event: JudgedEvent, { approval }: CallState): Citation | undefin
 
 function byOf({ verdict, requirement }: Edit, { judgedBy: { ruleId, policyVersion } }: ApprovalState) {
   const isSame = verdict.ruleId === ruleId && verdict.policyVersion === policyVersion;
-  return requirement === null && isSame ? 'same-rule' : 'edit';
+  if (requirement !== null) return 'edit';
+  return isSame ? 'same-rule' : 'as-request';
 }
 
 type Edit = Extract<EventData<'ApprovalResponded'>['decision'], { readonly type: 'edit' }>;

@@ -161,10 +161,10 @@ function comparedWith(ruling: Requires, { by }: Citation, recorded: Requirement)
   return typeof found === 'object' || ruling.isAlone ? found : (less ?? []);
 }
 
-/** A request may wish for less, and an edit may not. */
+/** A request may wish for less, and an edit may not. It keeps what the request has wished. */
 function wordOf(compared: Compared, by: Citation['by']): readonly PolicyUnproven[] | string {
   if (typeof compared === 'object') return compared.differs;
-  if (compared === 'equal') return [];
+  if (compared === 'equal' || by === 'as-request') return [];
   return by === 'request' ? ['wished'] : 'the time or the decisions';
 }
 

@@ -5,6 +5,7 @@ import {
   asked,
   blocked,
   covered,
+  editAs,
   edited,
   never,
   one,
@@ -112,6 +113,18 @@ it('a policy that another process has in force may judge, which is said', () => 
   const told = configured('new', strict, configured('old', lax, strict.told));
   const late = told.request().allow({ verdict: lax.cite('pays', 'allow') });
   expect(wordsOf(recordedAt(minute(600), late))).toEqual(['earlier-policy', 'other-time']);
+});
+
+it('an edit keeps what the request has wished, also under its rule of a later policy that asks for no less', () => {
+  const shortened = asked(under([pays]), 'pays', { ...two, expiresInMs: 600_000, allowedDecisions: ['edit', 'deny'] });
+  const underLater = (file: Parameters<typeof under>[1]): readonly string[] => {
+    const { told, cite } = under([pays], file, shortened);
+    return wordsOf(editAs(told, cite('pays')));
+  };
+  expect(underLater({ default: 'require' })).toEqual([]);
+  expect(underLater({ defaults: { expiresIn: '5m' } }).join()).toContain(
+    'does not ask as its rule "pays" does: expiresInMs',
+  );
 });
 
 it('a policy of a form that the judge does not know is said not to be read', () => {

@@ -84,11 +84,16 @@ export function edited(
   requirement: Requirement | null = null,
   cite: Log['cite'] = log.cite,
 ): Story {
+  return editAs(asked(log, 'risky', twoOfAny), cite(ruleId), requirement);
+}
+
+/** A person edits the call, which asks for this as well; null: for no more than the request. */
+export function editAs(told: Story, byVerdict: Members, requirement: Requirement | null = null): Story {
   const decision = {
-    ...{ type: 'edit', arguments: { amount: 1 }, sensitive: [], salt, verdict: cite(ruleId) },
+    ...{ type: 'edit', arguments: { amount: 1 }, sensitive: [], salt, verdict: byVerdict },
     ...{ requirement, clock: requirement === null ? null : { expiresAt: minute(61) } },
   };
-  return asked(log, 'risky', twoOfAny).edit('alice', { amount: 1 }, { decision });
+  return told.edit('alice', { amount: 1 }, { decision });
 }
 
 /** The judge's words about the last event. */
