@@ -1,4 +1,4 @@
-import { approve, approveAll, ask1, claim, edit, grantOf, ofOther, request, respond, wait, withdraw } from './acts.ts';
+import { approve, approveAll, ask1, claim, edit, grantOf, ofOther, request, respond, wait } from './acts.ts';
 import type { Command, Request } from './words.ts';
 import { policies } from './world.ts';
 
@@ -106,7 +106,7 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
   ],
   'an edit that changes nothing, under one of two rules that a call has at its turn': [
     ...[inTurn(step(5, 300)), oneByOne, { type: 'cancel', call: 1, by: 'agent' } as const],
-    ...[{ ...edit('amy', 300), call: 2 }, { ...withdraw('amy'), call: 2 } as const, approve('ben', null, 2)],
+    ...[{ ...edit('amy', 300), call: 2 }, { type: 'withdraw', call: 2, by: 'amy' } as const, approve('ben', null, 2)],
     ...[{ ...edit('cleo', 300), call: 2 }, claim('k1', 2)],
   ],
   'such an edit, once the rule of the request is in force again': [
