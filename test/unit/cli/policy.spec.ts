@@ -98,6 +98,19 @@ describe('countersign policy check', () => {
     expect([fine.code, JSON.parse(fine.out)]).toMatchObject([0, { areGroupsChecked: true }]);
   });
 
+  it.each([
+    ['names no group and asks for one person', '{ id: a, then: { require: {} } }', false],
+    ['allows and blocks', '{ id: a, match: { tools: [a] }, then: allow }, { id: b, then: { block: never } }', false],
+    ['names a group', '{ id: a, then: { require: { anyOf: [ops] } } }', true],
+    ['asks for two people', '{ id: a, then: { require: { quorum: { approve: 2 } } } }', true],
+    ['has an escalation', '{ id: a, then: { require: { onTimeout: escalate, escalation: [{ to: [ops], expiresIn: 5m }] } } }', true],
+  ])('asks for the tokens file only where a rule depends on it: one that %s', async (_, rules, isAsked) => {
+    const file = inFolder('people.yaml');
+    writeFileSync(file, `version: 1\nrules: [${rules}]\n`);
+    const { code, out } = await run('policy', 'check', file);
+    expect([code, out.includes('--tokens')]).toEqual([0, isAsked]);
+  });
+
   it('finds the tokens file in the data folder', async () => {
     writeFileSync(inFolder('tokens.json'), JSON.stringify([{ token: 't', principal: 'ann', roles: ['approver'] }]));
     const inData = createCliRun({ COUNTERSIGN_DATA: folder });

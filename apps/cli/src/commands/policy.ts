@@ -1,5 +1,5 @@
 import type { ExplanationView } from '@countersign/contracts';
-import type { CheckedPolicy } from '@countersign/policy';
+import type { CheckedPolicy, PolicyContent } from '@countersign/policy';
 import { printable, recordedRequirementWords } from '@countersign/text';
 import { CliError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -75,12 +75,21 @@ function printCheck(
   output.print(
     { text: `${printable(file)} is fine: ${rules}, version ${policyVersion}`, tone: 'green' },
     ...warnings.map((warning): Line => ({ text: problemText(warning), tone: 'yellow' })),
-    ...(areGroupsChecked
+    ...(areGroupsChecked || !content.rules.some(dependsOnPeople)
       ? []
       : [{ text: 'The groups of people are not known here: name the tokens file with --tokens.' }]),
     ...recordedLines(recorded),
   );
   return exitCodes.ok;
+}
+
+/** Whether a rule names a group or asks for several people, so that it may be one that nobody can satisfy. */
+function dependsOnPeople({ then }: PolicyContent['rules'][number]): boolean {
+  if (then.outcome !== 'require') return false;
+  const { stages, escalation } = then.requirement;
+  return (
+    escalation.length > 0 || stages.length > 1 || stages.some(({ groups, approve }) => groups !== null || approve > 1)
+  );
 }
 
 /** Null: the recorded calls were not looked at. */
