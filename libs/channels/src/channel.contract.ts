@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+/// <reference types="jest" />
 import { maskByName } from '@countersign/contracts';
 import type { Answers } from './testing/answers.js';
 import type { Notice } from './channel.js';
