@@ -16,6 +16,7 @@ const tools = {
   Maven: ['mvn', '-v'],
   'a JDK': ['javac', '-version'],
   'PHP with Guzzle': ['php', '-r', 'exit(is_file("/usr/share/php/GuzzleHttp/autoload.php") ? 0 : 1);'],
+  'Composer with ext-zip': ['sh', '-c', 'php -m | grep -qx zip && composer --version'],
 } as const;
 
 export type Tool = keyof typeof tools;

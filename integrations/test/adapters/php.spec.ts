@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
@@ -128,3 +128,31 @@ it('the guide shows only code of the examples', () => {
   expect(snippets.length).toBeGreaterThan(5);
   expect(snippets.filter((code) => !examples.some((example) => example.includes(code)))).toEqual([]);
 });
+
+if (missing(['Composer with ext-zip']).length === 0) {
+  it('Composer installs the package of the clone and the zip file, as the guide says, and finds its classes', async () => {
+    const guide = readFileSync(join(root, 'docs', 'php.md'), 'utf8');
+    const [given = ''] = /(?<=^```json\n)[^]*?(?=^```)/m.exec(guide) ?? [];
+    const [zip = ''] = /(?<=^```sh\n)[^]*?(?=^```)/m.exec(guide) ?? [];
+    const place = temporaryFolder();
+    symlinkSync(root, join(place, 'countersign'));
+    const app = join(place, 'app');
+    mkdirSync(app);
+    const env = { ...process.env, COMPOSER_HOME: join(place, 'home'), COMPOSER_ALLOW_SUPERUSER: '1' };
+    const run = (command: string) =>
+      promisify(execFile)('bash', ['-euo', 'pipefail', '-c', command], { cwd: app, env });
+    await run(zip);
+    const { repositories, require } = JSON.parse(given) as { repositories: object[]; require: object };
+    for (const repository of [...repositories, { type: 'artifact', url: 'packages' }]) {
+      // Nothing else is asked for it.
+      const settings = { repositories: [repository, { 'packagist.org': false }], require };
+      writeFileSync(join(app, 'composer.json'), JSON.stringify(settings));
+      await run('rm -rf vendor composer.lock && composer update --no-interaction --no-progress --quiet');
+      const classes = "require 'vendor/autoload.php'; echo json_encode(class_exists('Countersign\\\\Gate'));";
+      expect((await run(`php -r "${classes}"`)).stdout).toBe('true');
+    }
+    expect(existsSync(join(app, 'vendor', 'countersign', 'countersign', 'LICENSE'))).toBe(true);
+  });
+} else {
+  it('is not installed with Composer, which is not there', () => undefined);
+}
