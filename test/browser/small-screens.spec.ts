@@ -170,6 +170,10 @@ describe('on a small screen', () => {
       [`/policy/${lost?.callId ?? ''}`, 'What each rule says'],
       [`/calls/${lost?.callId ?? ''}`, 'Timeline'],
       ['/audit/state', '2 people of the policy'],
+      ['/audit', `run-${long}`],
+      ['/oversight', 'Approved within 2 s'],
+      ['/passkeys', 'Passkeys'],
+      ['/', `${long}_now`],
     ] as const) {
       await page.goto(world.url + path);
       await page.getByText(words).first().waitFor();
