@@ -16,7 +16,7 @@ const tools = {
   Maven: ['mvn', '-v'],
   'a JDK': ['javac', '-version'],
   'PHP with Guzzle': ['php', '-r', 'exit(is_file("/usr/share/php/GuzzleHttp/autoload.php") ? 0 : 1);'],
-  'Composer with ext-zip': ['sh', '-c', 'php -m | grep -qx zip && composer --version'],
+  'Composer with ext-zip': ['sh', '-c', `php -r 'exit(extension_loaded("zip") ? 0 : 1);' && composer --version`],
 } as const;
 
 export type Tool = keyof typeof tools;
