@@ -103,7 +103,11 @@ describe('countersign policy check', () => {
     ['allows and blocks', '{ id: a, match: { tools: [a] }, then: allow }, { id: b, then: { block: never } }', false],
     ['names a group', '{ id: a, then: { require: { anyOf: [ops] } } }', true],
     ['asks for two people', '{ id: a, then: { require: { quorum: { approve: 2 } } } }', true],
-    ['has an escalation', '{ id: a, then: { require: { onTimeout: escalate, escalation: [{ to: [ops], expiresIn: 5m }] } } }', true],
+    [
+      'has an escalation',
+      '{ id: a, then: { require: { onTimeout: escalate, escalation: [{ to: [ops], expiresIn: 5m }] } } }',
+      true,
+    ],
   ])('asks for the tokens file only where a rule depends on it: one that %s', async (_, rules, isAsked) => {
     const file = inFolder('people.yaml');
     writeFileSync(file, `version: 1\nrules: [${rules}]\n`);
