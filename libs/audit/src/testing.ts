@@ -3,3 +3,4 @@ export { honestCheckpoint, strangerSigner, testSigner, versionOneLog } from './t
 export { approvedStory, story } from './testing/story.js';
 export type { Story } from './testing/story.js';
 export { proofOfCall } from './testing/proof-of-call.js';
+export { fitOf } from './legality/schema-fit.js';

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fitOf } from '@countersign/audit/testing';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { checkValue, prepareSchema } from '@countersign/json-schema';
 
@@ -20,14 +21,40 @@ export interface SuiteResult {
   readonly noted: readonly string[];
 }
 
+/** What the judge of a log says of the schemas that are checked whole: how many times it is sure, and when it is wrong. */
+export function judgeSuite(draft: string, files: string): { readonly sure: number; readonly wrong: readonly string[] } {
+  const result = { sure: 0, wrong: [] as string[] };
+  for (const { name, group } of groupsOf(draft, files)) {
+    const { schema, tests } = group;
+    const prepared = prepareSchema(schema, { assertsFormats: false });
+    const isWhole = prepared.status === 'prepared' && prepared.schema.notes.length === 0;
+    if (!isWhole || !isObject(schema)) continue;
+    for (const { description, data, valid } of tests) {
+      const fit = fitOf(schema, data);
+      if (fit === 'unsure') continue;
+      if ((fit === 'fits') === valid) result.sure += 1;
+      else result.wrong.push(`${name}: ${description}: ${fit}`);
+    }
+  }
+  return result;
+}
+
+function isObject(schema: JsonValue): schema is JsonObject {
+  return typeof schema === 'object' && schema !== null && !Array.isArray(schema);
+}
+
 /** Runs the tests of the matching files. A schema without a draft gets the one of its folder. */
 export function runSuite(draft: string, files: string, options: { readonly assertsFormats: boolean }): SuiteResult {
   const result = { passed: 0, wrong: [] as string[], noted: [] as string[] };
+  for (const { name, group } of groupsOf(draft, files)) runGroup(result, name, group, options);
+  return result;
+}
+
+function* groupsOf(draft: string, files: string): Iterable<{ readonly name: string; readonly group: Group }> {
   for (const file of globSync(files, { cwd: join(root, draft) }).toSorted()) {
     const groups = JSON.parse(readFileSync(join(root, draft, file), 'utf8')) as readonly Group[];
-    for (const group of groups) runGroup(result, `${file}: ${group.description}`, withDraft(group, draft), options);
+    for (const group of groups) yield { name: `${file}: ${group.description}`, group: withDraft(group, draft) };
   }
-  return result;
 }
 
 const unnamedIn: Readonly<Record<string, string>> = {

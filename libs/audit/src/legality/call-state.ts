@@ -25,6 +25,8 @@ export interface RequestFacts extends DigestFacts {
   readonly parent: string | null;
   /** The digest of the calls around it, as its request names them. */
   readonly chainDigest: string;
+  /** The server checked the whole schema of its tool, which is in the log. */
+  readonly isSchemaWhole: boolean;
   /** The worker wants people asked. */
   readonly needsApproval: boolean;
   readonly clientExecuted: boolean;

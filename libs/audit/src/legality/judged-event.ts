@@ -51,6 +51,7 @@ export type Unproven =
   | 'sealed-values'
   | 'set-aside'
   | 'leans-on-set-aside'
+  | 'argument-schema'
   | 'passkey-by-sign-in'
   | 'hidden-card'
   | 'ended-votes'

@@ -16,6 +16,7 @@ import { createRuns } from './runs.js';
 import { createSilences } from './silence.js';
 import { createSteps } from './steps.js';
 import { createStops } from './stops.js';
+import { createToolSchemas } from './tool-schemas.js';
 import { judgeStatedTime } from './stated-times.js';
 import { judgeRemembered } from './remembered.js';
 import { judgeListed } from '../rights/judge-listed.js';
@@ -65,6 +66,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
   const steps = createSteps(streams, policies, scope.isWhole);
   const runs = createRuns(streams);
   const stops = createStops(streams);
+  const schemas = createToolSchemas(streams);
   /** The records take a legal event, whose verdict, turn and silence were compared with what they had before. */
   const takeLegal = (event: JudgedEvent, before: StreamState | undefined, after: StreamState): Judgement => {
     const isOfCall = before?.kind === 'call';
@@ -80,6 +82,7 @@ export function createLegality(streams: KnownStreams, scope: LogScope = wholeLog
       judgeRemembered(event, streams, scope.isWhole),
       steps.judge(event, before, after),
       judgeBatchBegin(event, streams),
+      schemas.judge(event, before, after),
       runs.judge(event, before),
       stops.judge(event, before, after),
       restores.judge(event, before),

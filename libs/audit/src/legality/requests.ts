@@ -53,11 +53,17 @@ export function isHiddenRequest(event: JudgedEvent): boolean {
 
 function wrongDigest(event: JudgedEvent, data: Requested): Illegal | undefined {
   const { toolSchema, toolSchemaHash } = data;
-  if (toolSchema !== null && toolSchemaHash !== digestOf(toolSchema)) {
+  if (toolSchema !== null && toolSchemaHash !== digestOf(toolSchema) && !isInPlace(data)) {
     return illegal('digest', 'the hash of the tool schema is not that of the schema');
   }
   if (isHiddenRequest(event) || data.actionDigest === digestOfAction(data, data.arguments, data.salt)) return undefined;
   return illegal('digest', 'its action digest is not that of its arguments');
+}
+
+/** A schema that is too large to be recorded has another one in its place, which says nothing but that all is hidden. */
+function isInPlace({ toolSchema, schemaNotes = [] }: Requested): boolean {
+  const says = Object.keys(toolSchema ?? {}).filter((name) => name !== 'sensitive');
+  return says.length === 0 && schemaNotes.some(({ pointer }) => pointer === '');
 }
 
 function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
@@ -74,6 +80,7 @@ function factsOf(event: JudgedEvent, data: Requested): RequestFacts {
     requesters: requestersOf(data),
     ...{ batchMode, batchCallIds, needsApproval: data.needsApproval, parent: data.chain?.at(-1)?.callId ?? null },
     chainDigest: digestOf(data.chain ?? []),
+    isSchemaWhole: data.toolSchema !== null && data.schemaNotes === undefined,
     clientExecuted: data.clientExecuted,
     idempotent: data.idempotent,
     batchStream: isMember ? batchStreamOf({ tenant, requestedBy, callIds: batchCallIds }) : null,

@@ -1,4 +1,4 @@
-import type { GrantTerms } from '@countersign/contracts';
+import type { GrantTerms, JsonObject } from '@countersign/contracts';
 import type { CallState } from './call-state.js';
 
 /** What the judge remembers of a grant. */
@@ -77,13 +77,19 @@ export interface PlainState {
   readonly kind: 'plain';
 }
 
+/** The schema of a tool. No event has a stream of its name. */
+export interface SchemaState {
+  readonly kind: 'schema';
+  readonly schema: JsonObject;
+}
+
 /** A stream with an event that cannot be read: what follows has no meaning without it. */
 export interface SetAsideState {
   readonly kind: 'set-aside';
 }
 
 export type StreamState =
-  CallState | GrantState | BatchState | PolicyState | PasskeysState | PlainState | SetAsideState;
+  CallState | GrantState | BatchState | PolicyState | PasskeysState | PlainState | SchemaState | SetAsideState;
 
 /** A stream as the judge remembers it: plain data, so that a verifier with little memory may write it to a file. */
 export interface KnownStream {

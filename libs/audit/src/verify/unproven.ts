@@ -36,6 +36,7 @@ export function createUnproven(): UnprovenCounts {
 
 const words: Readonly<Record<Counted, string>> = {
   'sealed-values': 'with sealed or erased values: their action or proposal digest was not recomputed',
+  'argument-schema': 'with arguments whose schema was not compared whole: whether they fit all that it says',
   'passkey-by-sign-in': 'about passkeys that count by a sign-in alone: compare their public keys with their owners',
   'hidden-card': 'with the signature of a card that has hidden values: the card was not recomputed',
   'ended-votes':
