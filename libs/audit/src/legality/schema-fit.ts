@@ -131,7 +131,8 @@ function bound(
 }
 
 const numeric = (value: JsonValue): number | undefined => (typeof value === 'number' ? value : undefined);
-const letters = (value: JsonValue): number | undefined => (typeof value === 'string' ? [...value].length : undefined);
+const letters = (value: JsonValue): number | undefined =>
+  typeof value === 'string' ? Array.from(value).length : undefined;
 const items = (value: JsonValue): number | undefined => (Array.isArray(value) ? value.length : undefined);
 const members = (value: JsonValue): number | undefined => (isObject(value) ? Object.keys(value).length : undefined);
 const atLeast = (size: number, limit: number): boolean => size >= limit;

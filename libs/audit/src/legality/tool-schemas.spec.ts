@@ -34,16 +34,20 @@ const said = (told: Story): readonly string[] =>
   wordsOf(told).filter((word) => /schema/.test(word) || word.startsWith('digest'));
 const unfit = ['request: its arguments do not fit the schema of the tool'];
 
+function digestIn({ events }: Story): unknown {
+  return (events.at(-1)?.data as Members | undefined)?.['actionDigest'];
+}
+
 function edited(args: Members, more: Members = {}): Story {
   const before = requested({ amount: 5 }, more);
-  const { actionDigest } = before.events.at(-1)?.data as { readonly actionDigest: string };
+  const actionDigest = digestIn(before);
   const facts = { ...identity, agentId: 'agent', toolName: 'refund', toolSchemaHash: hashOf() };
   return before.ask({ actionDigest }).edit('alice', args, { actionDigest: digestOfAction(facts, args, salt) });
 }
 
 const checkedWhole = (more: Members): Story => {
   const before = requested({ amount: 5 }, more);
-  const { actionDigest } = before.events.at(-1)?.data as { readonly actionDigest: string };
+  const actionDigest = digestIn(before);
   return before.ask({ actionDigest }, { requireCheckedSchema: true });
 };
 
