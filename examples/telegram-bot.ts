@@ -17,6 +17,8 @@ const users = new Map([[4711, { id: 'kim', groups: ['support'] }]]);
 const chats = new Set(['-1001']);
 /** The cards that were sent, by chat and message. Keep them where they survive a restart. */
 const sent = new Map<string, ApiSchemas['ApprovalCard']>();
+/** What the list said of the approval when its card was last read, by chat and message. None: it is read again. */
+const listed = new Map<string, string>();
 
 type Keyboard = { readonly inline_keyboard: (typeof withdraw)[][] };
 type Message = { readonly text: string } & NonNullable<Parameters<typeof bot.api.sendMessage>[2]>;
@@ -32,6 +34,7 @@ async function read(approvalId: string) {
   return { card: data, message: data.card as unknown as Message };
 }
 
+/** Shows the card as it is now in place of the older one. */
 async function refresh(place: string, approvalId: string): Promise<void> {
   const { card, message } = await read(approvalId);
   const [chat = '', id] = place.split(':');
@@ -47,10 +50,12 @@ async function refresh(place: string, approvalId: string): Promise<void> {
   sent.set(place, card);
 }
 
-async function send(chat: string, approvalId: string): Promise<void> {
+async function send(chat: string, approvalId: string, view: string): Promise<void> {
   const { card, message } = await read(approvalId);
   const { message_id: id } = await bot.api.sendMessage(chat, message.text, message);
-  sent.set(`${chat}:${String(id)}`, card);
+  const place = `${chat}:${String(id)}`;
+  sent.set(place, card);
+  listed.set(place, view);
 }
 
 /** What waits for an answer, in all pages of the list. */
@@ -70,16 +75,20 @@ async function pending() {
 /** A chat that the bot cannot write to, or a card that cannot be read, stops no other. */
 const reported = (error: unknown): void => console.error(error);
 
-/** Sends what is asked in a chat of ours, and changes what was decided elsewhere. */
+/** Sends what is asked in a chat of ours, and shows what was answered, edited, told or withdrawn meanwhile, here or elsewhere. */
 async function lookAround(): Promise<void> {
   const approvals = await pending();
-  const waits = new Set(approvals.map(({ approvalId }) => approvalId));
-  for (const [place, { approvalId, state }] of sent)
-    if (state === 'pending' && !waits.has(approvalId)) await refresh(place, approvalId).catch(reported);
+  const now = new Map(approvals.map((approval) => [approval.approvalId, JSON.stringify(approval)]));
+  for (const [place, { approvalId, state }] of sent) {
+    const view = now.get(approvalId) ?? 'decided';
+    if (state !== 'pending' || view === listed.get(place)) continue;
+    await refresh(place, approvalId).then(() => listed.set(place, view), reported);
+  }
   const asked = new Set([...sent.values()].map(({ approvalId }) => approvalId));
   for (const { approvalId, labels } of approvals) {
     const chat = labels['telegramChat'] ?? '';
-    if (chats.has(chat) && !asked.has(approvalId)) await send(chat, approvalId).catch(reported);
+    const view = now.get(approvalId) ?? '';
+    if (chats.has(chat) && !asked.has(approvalId)) await send(chat, approvalId, view).catch(reported);
   }
 }
 
@@ -135,8 +144,9 @@ bot.on('callback_query:data', async (context) => {
     reported(error);
     return 'Perhaps not recorded: press again.';
   });
+  // The next look reads the card again: one that changes messages in two places may write an older card over a newer one.
+  listed.delete(place);
   await context.answerCallbackQuery(words.slice(0, 200));
-  await refresh(place, card.approvalId);
 });
 
 // Without it a press that fails, such as while Countersign restarts, ends the bot. The context of the error has the token of the bot.

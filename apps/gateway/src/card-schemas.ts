@@ -23,10 +23,14 @@ const cardPressSchema = z
           .strictObject({ type: cardDecisionSchema })
           .meta({ id: 'CardPressDecision', description: 'The decision as a response carries it.' }),
         proposalDigest: proposalDigestSchema,
-        shownDigest: shownDigestSchema,
-        shownRevision: approvalViewSchema.shape.shownRevision,
+        shownDigest: shownDigestSchema.exactOptional(),
+        shownRevision: approvalViewSchema.shape.shownRevision.exactOptional(),
       })
-      .meta({ id: 'CardPressRequest', description: 'The body of the response, to be sent as it is.' }),
+      .meta({
+        id: 'CardPressRequest',
+        description:
+          'The body of the response, to be sent as it is. A denial names the proposal alone, so that nothing that others say or withdraw makes it an old one.',
+      }),
   })
   .meta({ id: 'CardPress', description: 'A button of a card, and the response that a press on it stands for.' });
 

@@ -250,7 +250,9 @@ func (c *Client) send(ctx context.Context, method, path, token string, headers m
 		}
 		if method == "POST" {
 			request.Header.Set("content-type", "application/json")
-			request.Header.Set("idempotency-key", key)
+			if headers["idempotency-key"] == "" {
+				request.Header.Set("idempotency-key", key)
+			}
 		} else {
 			request.Body = http.NoBody
 			request.ContentLength = 0

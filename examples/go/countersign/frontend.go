@@ -50,16 +50,21 @@ type Approval struct {
 	} `json:"instructions"`
 	// ShownDigest covers the proposal and the instructions.
 	ShownDigest string `json:"shownDigest"`
+	// ShownRevision counts the changes of what is shown, and never comes back.
+	ShownRevision int `json:"shownRevision"`
 }
 
 // Response is what a person decided.
 type Response struct {
 	Decision Vote `json:"decision"`
-	// ProposalDigest and ShownDigest say what the person saw.
+	// ProposalDigest, ShownDigest and ShownRevision say what the person saw. A denial needs the first one alone.
 	ProposalDigest string `json:"proposalDigest,omitempty"`
 	ShownDigest    string `json:"shownDigest,omitempty"`
+	ShownRevision  int    `json:"shownRevision,omitempty"`
 	Reason         string `json:"reason,omitempty"`
 	Instruction    string `json:"instruction,omitempty"`
+	// Key is an Idempotency-Key of yours, such as that of the update in which a bot got the press. Default: a new one.
+	Key string `json:"-"`
 }
 
 // Vote is approve, deny, edit with Arguments, or answer with Output.
@@ -167,7 +172,7 @@ func (p *PersonClient) Card(ctx context.Context, approvalID, format string) (Car
 // Respond responds in the name of the person. A refusal is a *Refusal with the code, such as already-voted.
 func (p *PersonClient) Respond(ctx context.Context, approvalID string, response Response) (Approval, error) {
 	var answered Approval
-	err := p.send(ctx, "POST", "/v1/approvals/"+escaped(approvalID)+"/responses", response, &answered)
+	err := p.sendAs(ctx, response.Key, "POST", "/v1/approvals/"+escaped(approvalID)+"/responses", response, &answered)
 	return answered, err
 }
 
@@ -179,6 +184,10 @@ func (p *PersonClient) Withdraw(ctx context.Context, approvalID string) (Approva
 }
 
 func (p *PersonClient) send(ctx context.Context, method, path string, body, answer any) error {
+	return p.sendAs(ctx, "", method, path, body, answer)
+}
+
+func (p *PersonClient) sendAs(ctx context.Context, key, method, path string, body, answer any) error {
 	if p.person.ID == "" {
 		// Without a person, the request would be that of the front end itself.
 		return errors.New("the ID of the person is empty")
@@ -192,6 +201,7 @@ func (p *PersonClient) send(ctx context.Context, method, path string, body, answ
 		"countersign-person-groups":    strings.Join(groups, ", "),
 		"countersign-person-name":      escaped(p.person.Name),
 		"countersign-person-assurance": p.person.Assurance,
+		"idempotency-key":              key,
 	}, body, answer)
 }
 

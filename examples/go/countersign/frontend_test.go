@@ -1,6 +1,7 @@
 package countersign
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -29,8 +30,21 @@ func TestAPersonOfAFrontEndReadsRevealsAndGetsACard(t *testing.T) {
 	if press.Decision != "approve" || press.Request.ShownDigest != approval.ShownDigest || !strings.Contains(string(card.Card), approval.ToolName) {
 		t.Fatalf("%+v", card)
 	}
-	answered, err := kim.Respond(soon(t), id, press.Request)
-	if err != nil || answered.State != "pending" {
-		t.Fatalf("%+v %v", answered, err)
+	if press.Request.ShownRevision != approval.ShownRevision || card.Presses[1].Request.ShownRevision != 0 {
+		t.Fatalf("%+v", card.Presses)
+	}
+	press.Request.Key = "telegram-1"
+	for try := 0; try < 2; try++ {
+		answered, err := kim.Respond(soon(t), id, press.Request)
+		if err != nil || answered.State != "pending" {
+			t.Fatalf("%+v %v", answered, err)
+		}
+	}
+	if _, err := kim.Withdraw(soon(t), id); err != nil {
+		t.Fatal(err)
+	}
+	var refusal *Refusal
+	if _, err := kim.Respond(soon(t), id, press.Request); !errors.As(err, &refusal) {
+		t.Fatalf("a press that is delivered again after a withdrawal: %v", err)
 	}
 }

@@ -97,7 +97,7 @@ describe('people of a front end answer in their own names', () => {
   itIn('Python', ['Python'], 'a question is read, revealed and shown as a card in Python', async () => {
     const approvalId = await ask('card-in-python');
     const program = `import asyncio
-from countersign_client import FrontEnd
+from countersign_client import CountersignError, FrontEnd
 
 async def main():
     async with FrontEnd("${url}", "${desk.token}") as front_end:
@@ -105,11 +105,17 @@ async def main():
         card = await kim.card("${approvalId}", "telegram")
         press = card["presses"][0]["request"]
         print((await kim.reveal("${approvalId}"))["password"], "hunter2" in str(card), card["card"]["text"].splitlines()[0])
-        print((await kim.respond("${approvalId}", **press))["state"])
+        for _ in range(2):
+            print((await kim.respond("${approvalId}", key="telegram-2", **press))["state"])
+        await kim.withdraw("${approvalId}", key="telegram-3")
+        try:
+            await kim.respond("${approvalId}", key="telegram-2", **press)
+        except CountersignError as error:
+            print(error.code)
 
 asyncio.run(main())`;
     const { stdout } = await promisify(execFile)(pythonOf('client'), ['-c', program]);
-    expect(stdout).toMatch(/^hunter2 False .*refund.*\npending\n$/);
+    expect(stdout).toMatch(/^hunter2 False .*refund.*\npending\npending\nidempotency-key-reused\n$/);
   });
 
   itIn('Go', ['Go'], 'a question is read, revealed and shown as a card in Go', async () => {

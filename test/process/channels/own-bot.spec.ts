@@ -53,11 +53,11 @@ test('the bot of the example asks in the chat of the conversation, and passes on
   const card = await eventually('the card', () => callsOf('sendMessage')[0]?.args);
   expect(card).toMatchObject({ chat_id: '-1001', text: expect.stringContaining('May refund run?') as unknown });
   expect(JSON.stringify(card)).not.toContain('hunter2');
-  const buttonOf = (args: Readonly<Record<string, unknown>>) => {
+  const buttonOf = (args: Readonly<Record<string, unknown>>, nth = 0) => {
     const { inline_keyboard: rows } = args['reply_markup'] as {
       readonly inline_keyboard: readonly (readonly { readonly callback_data: string }[])[];
     };
-    return rows[0]?.[0]?.callback_data;
+    return rows[0]?.[nth]?.callback_data;
   };
   const first = { message: 101, data: buttonOf(card) };
   const press = (id: number, from: number, chat: number, { message: messageId, data } = first): void => {
@@ -131,4 +131,28 @@ test('the bot of the example asks in the chat of the conversation, and passes on
   });
   press(8, 4711, -1001, again);
   expect((await told(8)).args['text']).toBe('Nothing is left to answer: denied.');
+
+  // What others do elsewhere is shown, and a denial on the card counts whatever they told the agent or withdrew.
+  const third = await ask('third', '-1001', 'pair');
+  const sentAs = await eventually('the third card', () => {
+    const index = messages().findLastIndex(({ method }) => method === 'sendMessage');
+    return index === at ? undefined : index;
+  });
+  const deny = { message: 101 + sentAs, data: buttonOf(messages()[sentAs]?.args ?? {}, 1) };
+  const shown = async (words: string, isShown: boolean) =>
+    eventually(`a card ${isShown ? 'with' : 'without'} ${words}`, () => {
+      const { method, args } = messages().at(-1) ?? {};
+      return (method === 'editMessageText' && String(args?.['text']).includes(words) === isShown) || undefined;
+    });
+  const responses = `/v1/approvals/${third}/responses`;
+  const withWords = { decision: { type: 'approve' }, instruction: 'then tell me' };
+  await http.send({ method: 'POST', path: responses, token: token('me'), body: withWords });
+  await shown('then tell me', true);
+  await http.send({ method: 'DELETE', path: `${responses}/mine`, token: token('me') });
+  await shown('then tell me', false);
+  const lines = messages().length;
+  press(9, 4711, -1001, deny);
+  expect((await told(9)).args['text']).toBe('Recorded.');
+  await shown('denied', true);
+  expect(messages()).toHaveLength(lines + 1);
 }, 180_000);

@@ -28,6 +28,7 @@ const tokens = createChangingTokens([
 const content = loadPolicy(
   'policy.yaml',
   'version: 1\nrules:\n  - { id: two, match: { tools: [two_people] }, then: { require: { quorum: { approve: 2 } } } }\n' +
+    '  - { id: noes, match: { tools: [two_noes] }, then: { require: { quorum: { approve: 1, deny: 2 } } } }\n' +
     '  - { id: step, match: { tools: [wire] }, then: { require: { batch: any-asks-all } } }\n',
 );
 
@@ -133,6 +134,41 @@ describe('a card for a bot of an application', () => {
     expect((await respond(approvalId, (await cardOf(approvalId, 'telegram')).body.presses[0]?.request)).status).toBe(
       200,
     );
+  });
+
+  it('denies though others have told the agent something or withdrawn since, and only what it shows', async () => {
+    const { approvalId } = await asked('desk-agent', 'two_people');
+    const lee = { 'countersign-person': 'lee' };
+    const denial = async () =>
+      (await cardOf(approvalId, 'telegram')).body.presses.find(({ decision }) => decision === 'deny')?.request;
+    const answer = (body: object) => respond(approvalId, body, { ...kim, headers: lee });
+    let keys = 0;
+    const withdraw = () => {
+      const headers = { ...lee, 'idempotency-key': `withdrawal-${String((keys += 1))}` };
+      return api.send('DELETE', `/v1/approvals/${approvalId}/responses/mine`, { ...kim, headers });
+    };
+    const first = await denial();
+    await answer({ decision: { type: 'edit', arguments: { path: '/y' } } });
+    expect((await respond(approvalId, first)).body.code).toBe('digest-mismatch');
+    const ofEdit = await denial();
+    await withdraw();
+    expect((await respond(approvalId, ofEdit)).body.code).toBe('digest-mismatch');
+    const last = await denial();
+    await answer({ decision: { type: 'approve' } });
+    await withdraw();
+    await answer({ decision: { type: 'approve' }, instruction: 'then tell me' });
+    expect(await respond(approvalId, last)).toMatchObject({ status: 200, body: { state: 'denied' } });
+  });
+
+  it('brings back no denial that its person took back, where the press has the key of its update', async () => {
+    const { approvalId } = await asked('desk-agent', 'two_noes');
+    const press = (await cardOf(approvalId, 'telegram')).body.presses.find(({ decision }) => decision === 'deny');
+    const passedOn = { ...kim, headers: { ...kim.headers, 'idempotency-key': 'telegram-1' } };
+    expect((await respond(approvalId, press?.request, passedOn)).body.state).toBe('pending');
+    await api.send('DELETE', `/v1/approvals/${approvalId}/responses/mine`, kim);
+    expect(await respond(approvalId, press?.request, passedOn)).toMatchObject({
+      ...{ status: 409, body: { code: 'idempotency-key-reused' } },
+    });
   });
 
   it('decides though another person has voted for the same since', async () => {

@@ -176,7 +176,7 @@ class Client:
         limit = self._attempts if attempts == 0 else attempts
         headers = {**(person or {}), "authorization": f"Bearer {self._resolver_token if resolver else self._token}"}
         if method == "POST":
-            headers["idempotency-key"] = str(uuid.uuid4())
+            headers.setdefault("idempotency-key", str(uuid.uuid4()))
         elif self._position is not None:
             # Behind several gateways, a read is then never older than our own writes.
             headers["countersign-position"] = self._position

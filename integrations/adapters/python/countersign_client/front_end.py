@@ -72,13 +72,20 @@ class Person:
         """Returns a question with all that the API says of it."""
         return await self._send("GET", f"/v1/approvals/{_quoted(approval_id)}")
 
-    async def respond(self, approval_id: str, decision: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """Responds in the name of the person. `more`: `proposalDigest`, `shownDigest` (what they saw), `reason`, `instruction`."""
-        return await self._send("POST", f"/v1/approvals/{_quoted(approval_id)}/responses", {"decision": decision, **more})
+    async def respond(
+        self, approval_id: str, decision: dict[str, Any], key: str | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Responds in the name of the person.
 
-    async def withdraw(self, approval_id: str) -> dict[str, Any]:
-        """Takes the vote back while the approval is pending."""
-        return await self._send("DELETE", f"/v1/approvals/{_quoted(approval_id)}/responses/mine")
+        `more`: `proposalDigest`, `shownDigest`, `shownRevision` (what they saw), `reason`, `instruction`. `key`: an `Idempotency-Key`
+        of yours, such as that of the update in which a bot got the press.
+        """
+        body = {"decision": decision, **more}
+        return await self._send("POST", f"/v1/approvals/{_quoted(approval_id)}/responses", body, key)
+
+    async def withdraw(self, approval_id: str, key: str | None = None) -> dict[str, Any]:
+        """Takes the vote back while the approval is pending. `key`: an `Idempotency-Key`, so that a repeat takes back no later vote."""
+        return await self._send("DELETE", f"/v1/approvals/{_quoted(approval_id)}/responses/mine", key=key)
 
     async def reveal(self, approval_id: str) -> dict[str, Any]:
         """Returns the arguments with the hidden values. It is recorded."""
@@ -96,8 +103,9 @@ class Person:
         """Returns who the person is: `principal`, `groups`."""
         return await self._send("GET", "/v1/me")
 
-    async def _send(self, method: str, path: str, body: Any = None) -> Any:
-        return await self._client._send(method, path, body, person=self._headers)
+    async def _send(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+        headers = self._headers if key is None else {**self._headers, "idempotency-key": key}
+        return await self._client._send(method, path, body, person=headers)
 
 
 def _quoted(text: str) -> str:

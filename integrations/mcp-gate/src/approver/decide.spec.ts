@@ -79,6 +79,12 @@ it('shows the instructions of those who voted before, and answers what was shown
   expect(responses).toMatchObject([{ shownDigest: 'sha256:3' }]);
 });
 
+it('denies what is proposed, whatever others told the agent or withdrew while the form was open', async () => {
+  const { decided, responses } = open({ action: 'accept', content: { decision: 'deny' } });
+  await decided();
+  expect(responses).toEqual([{ decision: { type: 'deny' }, proposalDigest: approval.proposal.digest }]);
+});
+
 it('counts the hidden values of a proposed answer', async () => {
   const hiddenValues = [{ pointer: '/password', why: 'name' as const }];
   const proposal = { ...approval.proposal, kind: 'answer' as const, output: { password: '[masked]' }, hiddenValues };

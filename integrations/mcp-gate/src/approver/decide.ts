@@ -46,8 +46,10 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     if (!filled.success) throw new Error(`The client sent the form without a decision. ${elsewhere}`);
     const { decision, ...remarks } = filled.data;
     // What the person saw: the ledger rejects the response when something else is asked now. The form may be open for an hour, so
-    // an approval also names the revision: it brings back none that the person took back elsewhere.
-    const shown = { proposalDigest: proposal.digest, shownDigest, ...revisionOf(decision, shownRevision) };
+    // an approval also names the revision: it brings back none that the person took back elsewhere. A denial only restricts: nothing that
+    // others say or withdraw makes an old one of it.
+    const agreedTo = decision === 'deny' ? {} : { shownDigest, shownRevision };
+    const shown = { proposalDigest: proposal.digest, ...agreedTo };
     const { state } = await ledger.respond(
       approvalId,
       { decision: { type: decision }, ...shown, ...remarks },
@@ -78,8 +80,3 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
 
 const canAsk = (server: DecidePorts['server']): boolean =>
   server.getClientCapabilities()?.elicitation?.form !== undefined;
-
-/** A denial only restricts: a withdrawal of another person makes no old one of it. */
-function revisionOf(decision: 'approve' | 'deny', shownRevision: number): { shownRevision?: number } {
-  return decision === 'deny' ? {} : { shownRevision };
-}

@@ -51,8 +51,7 @@ describe.each(formats)('a card for a bot of an application, as %s', (format) => 
       (['approve', 'deny'] as const).map((type) => ({
         decision: { type },
         proposalDigest: approval.proposal.digest,
-        shownDigest: approval.shownDigest,
-        shownRevision: approval.shownRevision,
+        ...(type === 'approve' && { shownDigest: approval.shownDigest, shownRevision: approval.shownRevision }),
       })),
     );
     for (const { value } of presses) {
@@ -61,8 +60,17 @@ describe.each(formats)('a card for a bot of an application, as %s', (format) => 
     }
     expect(JSON.stringify(card)).toContain(`/approvals/${approval.approvalId}`);
     expect(JSON.stringify(card)).not.toContain('More…');
-    const other = render(format, { approval: { shownDigest: `sha256:${'0'.repeat(64)}` } });
-    expect(other.presses.map(({ value }) => value)).not.toEqual(presses.map(({ value }) => value));
+  });
+
+  it('keeps the button of a denial while the same is proposed, and has another one to approve once more is said', () => {
+    const valuesOf = ({ presses }: RenderedCard) => presses.map(({ value }) => value);
+    const [approve, deny] = valuesOf(render(format));
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const told = valuesOf(render(format, { approval: { shownDigest: digest } }));
+    expect([told[0] === approve, told[1] === deny]).toEqual([false, true]);
+    const { proposal } = render(format).approval;
+    const edited = valuesOf(render(format, { approval: { shownDigest: digest, proposal: { ...proposal, digest } } }));
+    expect([edited[0] === approve, edited[1] === deny]).toEqual([false, false]);
   });
 
   it('has no press once it is decided, and none that is not allowed', () => {
@@ -161,9 +169,11 @@ it('is a valid Adaptive Card, whose buttons carry what to send back', () => {
     decision: 'approve',
     value: presses[0]?.value,
   };
-  const [approve] = (card as AdaptiveCard).actions;
+  const [approve, deny] = (card as AdaptiveCard).actions;
   expect(approve).toMatchObject({ type: 'Action.Execute', verb: 'countersign/approve', data });
   expect(approve).toMatchObject({ fallback: { type: 'Action.Submit', data } });
+  expect(deny).toMatchObject({ data: { approvalId, proposalDigest: proposal.digest, value: presses[1]?.value } });
+  expect(deny).not.toMatchObject({ data: { shownDigest } });
 });
 
 it('cannot be approved in Teams where it has more lines than a card there shows', () => {

@@ -19,13 +19,19 @@ export interface CardPress {
   readonly value: string;
   readonly decision: 'approve' | 'deny';
   /** The body of the response. It names what the card shows, so that a later change is noticed. */
-  readonly request: {
-    readonly decision: { readonly type: 'approve' | 'deny' };
-    readonly proposalDigest: string;
-    readonly shownDigest: string;
-    /** Attack: a press that is delivered again brings back a response that its person took back. */
-    readonly shownRevision: number;
-  };
+  readonly request:
+    | {
+        readonly decision: { readonly type: 'approve' };
+        readonly proposalDigest: string;
+        readonly shownDigest: string;
+        /** Attack: a press that is delivered again brings back an approval that its person took back. */
+        readonly shownRevision: number;
+      }
+    /**
+     * Of the proposal alone, since a denial only restricts. Attack: somebody votes, instructs and withdraws, so that each "no" under way
+     * is one to an earlier question.
+     */
+    | { readonly decision: { readonly type: 'deny' }; readonly proposalDigest: string };
 }
 
 /** A card as a channel of ours would send it. */
@@ -36,8 +42,6 @@ export interface RenderedCard {
 }
 
 const textCharactersMax = 20_000;
-const decisions = { a: 'approve', d: 'deny' } as const;
-
 /** Renders the current content of an approval for a bot that is not ours. What cannot be shown whole has no button to approve it. */
 export function renderCard(
   question: Pick<Notice, 'call'> & { readonly approval: ApprovalView },
@@ -46,13 +50,17 @@ export function renderCard(
 ): RenderedCard {
   const notice = copyOf(question);
   const presses: CardPress[] = [];
+  const { proposal, shownRevision } = question.approval;
+  const proposalDigest = proposal.digest;
   const seal: AnswerTokens['seal'] = ({ action, approvalId, shownDigest }) => {
-    const value = `${action}${hash('sha256', JSON.stringify([approvalId, shownDigest, action]), 'base64url')}`;
-    if (action !== 'a' && action !== 'd') return value;
-    const type = decisions[action];
-    const { proposal, shownRevision } = question.approval;
-    const request = { decision: { type }, proposalDigest: proposal.digest, shownDigest, shownRevision };
-    presses.push({ value, decision: type, request });
+    const shown = action === 'd' ? proposalDigest : shownDigest;
+    const value = `${action}${hash('sha256', JSON.stringify([approvalId, shown, action]), 'base64url')}`;
+    if (action === 'a') {
+      const request = { decision: { type: 'approve' }, proposalDigest, shownDigest, shownRevision } as const;
+      presses.push({ value, decision: 'approve', request });
+    }
+    if (action === 'd')
+      presses.push({ value, decision: 'deny', request: { decision: { type: 'deny' }, proposalDigest } });
     return value;
   };
   return { card: cardIn(format, notice, { seal }, publicUrl), presses };

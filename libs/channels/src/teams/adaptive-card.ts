@@ -171,7 +171,9 @@ function buttonsOf(
       .filter(({ decision }) => presses.includes(decision))
       .map(({ decision, action, title, style }): Action => {
         const value = tokens.seal({ action, approvalId, shownDigest });
-        const data = { approvalId, proposalDigest: proposal.digest, shownDigest, decision, value };
+        // A denial is of the proposal alone, whatever others tell the agent or withdraw.
+        const shown = { proposalDigest: proposal.digest, ...(decision === 'approve' && { shownDigest }) };
+        const data = { approvalId, ...shown, decision, value };
         const submit = { title, style, data };
         const execute = { type: 'Action.Execute' as const, verb: verbOf(decision), ...submit };
         return hasForm ? execute : { ...execute, fallback: { type: 'Action.Submit', ...submit } };
