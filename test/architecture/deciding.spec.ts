@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { refusals, refusersUsed } from './refusals.js';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -33,6 +34,7 @@ const words = [
       'place',
       'requirement',
       'seating',
+      'stop.state',
       'time',
       'tool-call.state',
       'tool-call.turn',
@@ -45,11 +47,6 @@ const words = [
 function valueImports(file: string, text: string): string[] {
   const imports = text.matchAll(/^(?:import|export) (?!type\b)(?:[^;']* from )?'(\.{1,2}\/[^']+)\.js'/gm);
   return [...imports].map(([, path = '']) => posix.join(posix.dirname(file), `${path}.ts`));
-}
-
-/** The lines that make a refusal. */
-function refusals(text: string): string[] {
-  return text.split('\n').filter((line) => /(?<!function )\brefus(?:ed|alOfFields)\(|\bcode: '/.test(line));
 }
 
 /** A file and all files from which it takes values, directly or not. */
@@ -69,14 +66,75 @@ it.each(words)('%s refuses nothing, and uses no file that decides', (file) => {
   expect(reached([file]).filter((one) => deciding.includes(one))).toEqual([]);
 });
 
-const gathering = ['libs/commands/src/request/*.ts', 'libs/commands/src/grants/{grant-facts,take-uses}.ts'];
+const inLibs = (pattern: string) =>
+  globSync(pattern, { cwd: root, exclude: ['**/*.spec.ts', '**/testing/**', '**/testing.ts'] }).toSorted();
 
-it.each(globSync(gathering, { cwd: root, exclude: ['**/*.spec.ts'] }))(
-  '%s gathers or records, and refuses nothing',
-  (file) => {
-    expect(refusals(read(file))).toEqual([]);
-  },
-);
+const gathering = inLibs('libs/commands/src/{request/*,grants/grant-facts,grants/take-uses}.ts');
+
+it.each(gathering)('%s gathers or records, and refuses nothing', (file) => {
+  expect(refusals(read(file))).toEqual([]);
+});
+
+/** Outside the six files, what the road of a request uses that says no. */
+const askedElsewhere = [
+  // Whether the people behind a grant could approve the call: a fact. A use that is lost is no refusal of the request.
+  ...['libs/domain/src/grant.coverage.ts#couldApprove', 'libs/domain/src/grant.decider.ts#grantDecider'],
+  // A stream that cannot be read: there are no facts.
+  ...['libs/commands/src/stream/forbidden.ts#assertNotForbidden'],
+  ...['libs/commands/src/stream/handle-command.ts#assertReadable'],
+  // What follows from a recorded call: the batch, the question and the call around it, each by its own rule.
+  ...['inBatch', 'settleRequested'].map((name) => `libs/commands/src/batch.ts#${name}`),
+  ...['libs/commands/src/people/ask.ts#unlessDecided', 'libs/commands/src/people/end-inside.ts#endIfInsideCancelled'],
+];
+
+/** What a later question uses that says no. Its rule is `requestApproval` in `tool-call.question.ts`. */
+const askedLater = [
+  ...['batch.ts#builtInBatch', 'batch.ts#settleBatch', 'people/end-inside.ts#endIfInsideCancelled'],
+  ...['stream/forbidden.ts#forbidden', 'stream/with-tool-call.ts#withToolCall'],
+].map((name) => `libs/commands/src/${name}`);
+
+/** The files of people's commands that say no in words of their own, before a rule: who answers, what size, which signature. */
+const ownWords = [
+  ...['output-size', 'passkeys', 'repeated-response', 'respond-in-bulk', 'respond', 'responder', 'sign-answer'],
+].map((name) => `libs/commands/src/people/${name}.ts`);
+
+describe('what says no', () => {
+  const sources = new Map(inLibs('libs/{commands,domain}/src/**/*.ts').map((file) => [file, read(file)]));
+  const used = refusersUsed(sources);
+
+  it.each(gathering)('%s hands on the refusals of the six files alone, also through a helper', (file) => {
+    const own = (name: string): boolean => [...deciding, ...gathering].some((one) => name.startsWith(`${one}#`));
+    expect(used.get(file)?.filter((name) => !own(name) && !askedElsewhere.includes(name))).toEqual([]);
+  });
+
+  it('a request needs all that is listed', () => {
+    const all = new Set(gathering.flatMap((file) => used.get(file) ?? []));
+    expect(askedElsewhere.filter((name) => !all.has(name))).toEqual([]);
+  });
+
+  it('a later question hands on the refusals of its rule alone', () => {
+    const rule = 'libs/domain/src/tool-call.question.ts#askedNobody';
+    expect(used.get('libs/commands/src/people/ask.ts')).toEqual([...askedLater, rule].toSorted());
+  });
+
+  it('seven files of people say no in words of their own', () => {
+    const people = inLibs('libs/commands/src/people/*.ts');
+    expect(people.filter((file) => refusals(read(file)).length > 0)).toEqual(ownWords.toSorted());
+  });
+
+  it('a planted helper is seen, and what it uses in turn', () => {
+    const planted = new Map([
+      ['libs/domain/src/rule.ts', "export function no() {\n  return { code: 'stopped', detail };\n}\n"],
+      ['libs/commands/src/a.ts', "import { no } from '@countersign/domain';\nexport const held = () => no();\n"],
+      ['libs/commands/src/b.ts', "import { held as by } from './a.js';\nfunction f() {\n  return by();\n}\n"],
+      ['libs/commands/src/c.ts', "import type { held } from './a.js';\n/** Not held. */\nexport const free = 1;\n"],
+    ]);
+    const found = refusersUsed(planted);
+    expect(found.get('libs/commands/src/b.ts')).toEqual(['libs/commands/src/a.ts#held']);
+    expect(found.get('libs/commands/src/a.ts')).toEqual(['libs/domain/src/rule.ts#no']);
+    expect(found.get('libs/commands/src/c.ts')).toEqual([]);
+  });
+});
 
 describe('a planted file', () => {
   const imports = (text: string) => valueImports('libs/domain/src/a.ts', text);

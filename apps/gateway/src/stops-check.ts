@@ -1,7 +1,6 @@
-import { stoppedCallsWords } from '@countersign/commands';
 import type { CommandPorts } from '@countersign/commands';
 import { operatorTenant } from '@countersign/contracts';
-import { isInForce } from '@countersign/domain';
+import { isInForce, stoppedCallsWords } from '@countersign/domain';
 import type { Stop } from '@countersign/domain';
 import type { ReadinessCheck } from '@countersign/shell';
 

@@ -1,15 +1,7 @@
 import type { Refusal } from '@countersign/contracts';
-import {
-  abandonClaim,
-  claim,
-  fileStopId,
-  findCall,
-  renewClaim,
-  reportExecution,
-  serviceResolver,
-} from '@countersign/commands';
+import { abandonClaim, claim, findCall, renewClaim, reportExecution, serviceResolver } from '@countersign/commands';
 import type { Actor, ClaimReceipt, CommandPorts, Result } from '@countersign/commands';
-import { callState } from '@countersign/domain';
+import { callState, fileStopId } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import { isStoreOutage } from '@countersign/event-store';
 import type { Ids } from '@countersign/runtime';

@@ -23,14 +23,6 @@ export function refused(
   return { status: 'refused', refusal: { code, detail, ...more } };
 }
 
-/** The refusal of a token that requests for another principal's agent. */
-export function mayNotSpeakFor(agentId: string): { readonly status: 'refused'; readonly refusal: Refusal } {
-  return refused(
-    'forbidden',
-    `this principal may not speak for the agent "${agentId}": leave agentId out, or have it listed in agentIds`,
-  );
-}
-
 /** The refusal for an unknown id or another tenant's id, which look the same. */
 export function noSuchCall(callId: string): { readonly status: 'refused'; readonly refusal: Refusal } {
   return refused('not-found', `there is no tool call ${callId}`);

@@ -1,7 +1,7 @@
 import type { JsonValue, Refusal } from '@countersign/contracts';
 import { historyLimits } from './history-limits.js';
 import { currentProposal } from './proposal.js';
-import type { RespondToApproval } from './tool-call.commands.js';
+import type { RespondToApproval } from './tool-call.response-commands.js';
 import type { Approval, Vote } from './tool-call.state.js';
 
 /** More than the longest reason and the longest instruction need. */

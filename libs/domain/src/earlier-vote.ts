@@ -1,7 +1,7 @@
 import { comparedIdentity } from './compared-identity.js';
 import type { EventData } from '@countersign/contracts';
 import { provenNames, voiceNames } from './identity.js';
-import type { RespondToApproval } from './tool-call.commands.js';
+import type { RespondToApproval } from './tool-call.response-commands.js';
 import type { Approval, Vote } from './tool-call.state.js';
 import { agrees, isCounted } from './seats.js';
 

@@ -2,7 +2,7 @@ import type { Verdict } from '@countersign/contracts';
 import { fold } from './decider.js';
 import type { Grant } from './grant.state.js';
 import type { ApproversOfGrant, AskedCall } from './step.facts.js';
-import type { Responder } from './tool-call.commands.js';
+import type { Responder } from './tool-call.response-commands.js';
 import { toolCallDecider } from './tool-call.decider.js';
 import { currentApproval } from './tool-call.state.js';
 

@@ -1,5 +1,5 @@
 import { comparedIdentity } from './compared-identity.js';
-import type { Responder } from './tool-call.commands.js';
+import type { Responder } from './tool-call.response-commands.js';
 
 /** The people of a vote: the voter and, for a delegate, the represented person. */
 export interface Voter {

@@ -10,8 +10,10 @@ export { batchDecider, standingOf } from './batch.decider.js';
 export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
 export { fold } from './decider.js';
 export type { Decider, RuleResult, Fold } from './decider.js';
-export { isInForce, stopDecider } from './stop.decider.js';
-export type { DeclareStop, LiftStop, Stop, StopCommand, Stops } from './stop.decider.js';
+export { stopDecider } from './stop.decider.js';
+export type { DeclareStop, LiftStop, StopCommand } from './stop.decider.js';
+export { fileStopId, isInForce, stoppedCallsWords } from './stop.state.js';
+export type { Stop, Stops } from './stop.state.js';
 export { deliveryDecider, keyText } from './delivery.decider.js';
 export type { Deliveries, Delivery, DeliveryCommand, MessageKey } from './delivery.decider.js';
 export { couldApprove, couldApproveAlone } from './grant.coverage.js';
@@ -20,7 +22,7 @@ export { grantDecider, needsSecondPerson } from './grant.decider.js';
 export type { ConfirmGrant, CreateGrant, GrantCommand, RevokeGrant, UseGrant } from './grant.decider.js';
 export { grantStateAt, holdsUse, isExhausted } from './grant.state.js';
 export type { Grant, GrantState } from './grant.state.js';
-export { chainInside, decideStep, refusedUnread, toJudgement } from './step.decider.js';
+export { chainInside, decideStep, mayNotSpeakFor, refusedUnread, toJudgement } from './step.decider.js';
 export type { DecidedCall, StepDecision } from './step.decider.js';
 export type {
   ApproversOfGrant,
@@ -54,28 +56,29 @@ export { isErased, runEndedBy } from './tool-call.take-turn.js';
 export { holdsTurn, isSequential, queuedIn, queueOf } from './tool-call.turn.js';
 export type { QueuedRequest } from './tool-call.turn.js';
 export type { Ending } from './tool-call.batch.js';
-export type { BatchFate } from './tool-call.command-base.js';
+export type { BatchFate, Judgement } from './tool-call.command-base.js';
 export type {
   CancelToolCall,
-  Delegator,
-  EditDecision,
   ExpireApproval,
-  Judgement,
   LapseApproval,
-  PossibleApprover,
   RemindApprovers,
   DescribeApproval,
   RequestApproval,
   RequestToolCall,
-  RespondToApproval,
-  Responder,
-  ResponseDecision,
   TakeTurn,
   ToolCallCommand,
   ToolCallProposal,
+} from './tool-call.commands.js';
+export type {
+  Delegator,
+  EditDecision,
+  PossibleApprover,
+  RespondToApproval,
+  Responder,
+  ResponseDecision,
   VoterNow,
   WithdrawResponse,
-} from './tool-call.commands.js';
+} from './tool-call.response-commands.js';
 export type {
   ClaimExecution,
   LapseClaim,
@@ -92,7 +95,8 @@ export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
 export { toolCallDecider } from './tool-call.decider.js';
-export { blockReason, compareRepeat, hasSameMembers, insideCancelled, isDeniedInCode } from './tool-call.request.js';
+export { blockReason, compareRepeat, hasSameMembers, isDeniedInCode, stoppedBy } from './tool-call.request.js';
+export { askedNobody } from './tool-call.question.js';
 export type { Repeat } from './tool-call.request.js';
 /** The rules of a tool call by name, so that the code that handles a request names the rule that it applies. */
 export * as toolCallRules from './tool-call.rules.js';

@@ -1,5 +1,5 @@
 import { comparedIdentity } from './compared-identity.js';
-import type { PossibleApprover } from './tool-call.commands.js';
+import type { PossibleApprover } from './tool-call.response-commands.js';
 
 /** A seat for one person. */
 export interface Seat {

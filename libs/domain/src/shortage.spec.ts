@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Requirement } from '@countersign/contracts';
 import { shortageDetail, shortageOf } from './shortage.js';
-import type { PossibleApprover, ToolCallCommand, ToolCallProposal } from './tool-call.commands.js';
+import type { ToolCallCommand, ToolCallProposal } from './tool-call.commands.js';
+import type { PossibleApprover } from './tool-call.response-commands.js';
 import { currentApproval } from './tool-call.state.js';
 import {
   delegateOf,

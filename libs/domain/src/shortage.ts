@@ -5,7 +5,7 @@ import { seatsOf } from './requirement.js';
 import { firstShort, without } from './seating.js';
 import type { Seat } from './seating.js';
 import { columnsNow, emptySeatsOf, isCounted, openMembers } from './seats.js';
-import type { PossibleApprover } from './tool-call.commands.js';
+import type { PossibleApprover } from './tool-call.response-commands.js';
 import type { Approval, ToolCall } from './tool-call.state.js';
 
 /** A seat that the approvers who are left cannot take, and its stage in the progress of the approval. */

@@ -7,8 +7,9 @@ import { coverByGrants } from './step.grants.js';
 import type { CoveredCall } from './step.grants.js';
 import { noApproverLeft, overQuota, uncheckedSchema } from './step.questions.js';
 import { askedWithStep, joinedByRule, splitBatch, tooManyMembers } from './tool-call.batch.js';
-import type { Judgement, RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
-import { blockReason, compareRepeat, insideCancelled } from './tool-call.request.js';
+import type { RequestToolCall, ToolCallProposal } from './tool-call.commands.js';
+import type { Judgement } from './tool-call.command-base.js';
+import { blockReason, compareRepeat, insideCancelled, stoppedBy } from './tool-call.request.js';
 import type { Repeat } from './tool-call.request.js';
 import type { ToolCall } from './tool-call.state.js';
 
@@ -53,7 +54,16 @@ export function decideStep(facts: StepFacts): StepDecision {
     questions.filter((_, index) => isAsked(index)),
     at,
   );
-  return over === undefined ? { status: 'accepted', calls: decided(facts, repeats, proposals, covered) } : refuse(over);
+  if (over !== undefined) return refuse(over);
+  const all = decided(facts, repeats, proposals, covered);
+  const held = heldByStop(all, facts);
+  return held === undefined ? { status: 'accepted', calls: all } : refuse(held);
+}
+
+/** A repeat that records nothing is answered as ever: its call is held back at its claim. */
+function heldByStop(all: readonly (DecidedCall | null)[], { stopsOver }: StepFacts): Refusal | undefined {
+  assert(stopsOver.length === all.length, 'the stops over each call are known');
+  return stoppedBy(stopsOver.filter((_, index) => all[index] !== null).flat());
 }
 
 function coverNew(calls: StepFacts['calls'], repeats: readonly (Repeat | 'new')[], at: number): readonly CoveredCall[] {
@@ -171,6 +181,13 @@ function mismatch(call: StepCall | undefined, repeat: Exclude<Repeat, string>): 
   const why = repeat.status === 'refused' ? repeat.refusal.detail : '';
   const detail = `tool call "${call?.proposal.toolCallId ?? ''}" of this run: ${why} Give a new call a new toolCallId.`;
   return { code: 'tool-call-mismatch', detail };
+}
+
+/** Refuses a request for another principal's agent. `speaksFor`: the principal is that agent, or its token names it. */
+export function mayNotSpeakFor(agentId: string, { speaksFor }: { readonly speaksFor: boolean }): Refusal | undefined {
+  if (speaksFor) return undefined;
+  const remedy = 'leave agentId out, or have it listed in agentIds';
+  return { code: 'forbidden', detail: `this principal may not speak for the agent "${agentId}": ${remedy}` };
 }
 
 /**

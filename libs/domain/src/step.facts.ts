@@ -1,7 +1,9 @@
 import type { FieldError, Requirement, Verdict } from '@countersign/contracts';
 import type { Grant } from './grant.state.js';
 import type { Question, QuotaFacts } from './quota-facts.js';
-import type { PossibleApprover, ToolCallProposal } from './tool-call.commands.js';
+import type { ToolCallProposal } from './tool-call.commands.js';
+import type { Stop } from './stop.state.js';
+import type { PossibleApprover } from './tool-call.response-commands.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** All that is known about the calls of one request when it is decided. Its calls are in the order of the request. */
@@ -15,6 +17,8 @@ export interface StepFacts {
   readonly inBatch: readonly string[] | null;
   /** The approvers of the tenant; null: they are not known, or no call names a person or a parent. */
   readonly approvers: readonly PossibleApprover[] | null;
+  /** For each call the stops whose scope covers it, in force or lifted, read just now. */
+  readonly stopsOver: readonly (readonly Stop[])[];
   readonly limits: StepLimits;
 }
 

@@ -6,7 +6,8 @@ import { firstShort, takes, without } from './seating.js';
 import type { AskedBefore, Counted, Question, QuotaFacts, QuotaLimits, WaitingCall } from './quota-facts.js';
 import type { StepCall, StepFacts } from './step.facts.js';
 import { toEpochMs, toStored } from './time.js';
-import type { PossibleApprover, ToolCallProposal } from './tool-call.commands.js';
+import type { ToolCallProposal } from './tool-call.commands.js';
+import type { PossibleApprover } from './tool-call.response-commands.js';
 
 /** What one quota counts, and the refusal when people may not be asked. */
 export interface QuotaFinding {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { fold } from './decider.js';
-import { isInForce, stopDecider } from './stop.decider.js';
-import type { DeclareStop, LiftStop, Stops } from './stop.decider.js';
+import { stopDecider } from './stop.decider.js';
+import type { DeclareStop, LiftStop } from './stop.decider.js';
+import { isInForce } from './stop.state.js';
+import type { Stops } from './stop.state.js';
 
 const at = Date.parse('2026-11-29T10:00:00.000Z');
 const everything = { tenant: null, agentId: null, toolName: null };

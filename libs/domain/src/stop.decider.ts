@@ -1,23 +1,9 @@
 import type { HeldCalls, StopEvent, StopScope } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
 import type { Decider, RuleResult } from './decider.js';
+import { isInForce } from './stop.state.js';
+import type { Stops } from './stop.state.js';
 import { toStored } from './time.js';
-
-/** One stop, in force until it is lifted. */
-export interface Stop {
-  readonly stopId: string;
-  readonly scope: StopScope;
-  readonly reason: string;
-  readonly declaredBy: string;
-  readonly declaredAt: string;
-  /** Null: it is in force. */
-  readonly lifted: { readonly by: string; readonly at: string; readonly reason: string } | null;
-}
-
-/** The stops of one tenant, the oldest first. */
-export interface Stops {
-  readonly stops: readonly Stop[];
-}
 
 /** A person stops calls. The caller has checked who may. */
 export interface DeclareStop {
@@ -97,8 +83,3 @@ export const stopDecider: Decider<Stops, StopCommand, StopEvent> = {
   // A new stop is always expected, and every command looks at it.
   isTerminal: () => false,
 };
-
-/** Returns whether a stop still holds. */
-export function isInForce({ lifted }: Stop): boolean {
-  return lifted === null;
-}

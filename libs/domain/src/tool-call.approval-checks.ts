@@ -8,7 +8,7 @@ import { isBehind, namesOf, provenNames, voiceNames } from './identity.js';
 import { requestersOf } from './requesters.js';
 import { needsSignature, reaches } from './requirement.js';
 import { currentProposal, expiresAtOf, isOver, requirementOf } from './proposal.js';
-import type { RespondToApproval } from './tool-call.commands.js';
+import type { RespondToApproval } from './tool-call.response-commands.js';
 import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
 import { noApproverDetail, stageWithoutApprovers, uncheckedSchema } from './step.questions.js';
 import { groupsAsked, isApprover as isApproverOf, isAsked } from './seats.js';

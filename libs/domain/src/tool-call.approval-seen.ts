@@ -1,6 +1,6 @@
 import type { Refusal } from '@countersign/contracts';
 import { currentProposal } from './proposal.js';
-import type { RespondToApproval } from './tool-call.commands.js';
+import type { RespondToApproval } from './tool-call.response-commands.js';
 import type { Approval } from './tool-call.state.js';
 import { instructionsOf } from './voting.js';
 

@@ -26,7 +26,7 @@ import type {
   Responder,
   ResponseDecision,
   RevealValues,
-} from './tool-call.commands.js';
+} from './tool-call.response-commands.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 import { lostVoters, ownVotes, withVotersNow } from './voters.js';
 import { tally } from './seats.js';

@@ -1,3 +1,4 @@
+import type { Requirement, Verdict } from '@countersign/contracts';
 import type { Reach } from './ownership.js';
 
 /** The common part of every command: the time of the decision, epoch milliseconds. The domain reads no clock. */
@@ -12,3 +13,9 @@ export type BatchFate = 'open' | 'begun' | 'broken';
 export interface ByOwner extends Timed {
   readonly reach: Reach;
 }
+
+/** The policy's verdict on a call, with `ruleId`, policy version and reasons. */
+export type Judgement =
+  | { readonly outcome: 'allow'; readonly verdict: Verdict }
+  | { readonly outcome: 'require'; readonly verdict: Verdict; readonly requirement: Requirement }
+  | { readonly outcome: 'block'; readonly verdict: Verdict; readonly reason: string };

@@ -1,4 +1,4 @@
-import type { ToolCallEvent } from '@countersign/contracts';
+import type { Refusal, ToolCallEvent } from '@countersign/contracts';
 import { approvalRequested, withFirstWords, wordsOf } from './approval-requested.js';
 import type { Question, Words } from './approval-requested.js';
 import { assert } from './assert.js';
@@ -7,8 +7,9 @@ import type { RuleResult } from './decider.js';
 import { notOwner } from './ownership.js';
 import { noApproverDetail, overQuota, stageWithoutApprovers, uncheckedSchema } from './step.questions.js';
 import { toStored } from './time.js';
+import type { BatchFate } from './tool-call.command-base.js';
 import type { DescribeApproval, RequestApproval } from './tool-call.commands.js';
-import { blocked, blockReason, decidedByBatch, insideCancelled, noMoreRounds } from './tool-call.request.js';
+import { blocked, blockReason, decidedByBatch, insideCancelled, noMoreRounds, stoppedBy } from './tool-call.request.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
 import type { CallState, Queued, ToolCall, ToolCallState } from './tool-call.state.js';
 import { isSequential, queuedIn, toolCallQueued } from './tool-call.turn.js';
@@ -18,6 +19,7 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
   const refusal =
     notOwner(state, command.requestedBy, command.reach) ??
+    heldByStop(command) ??
     notAskable(command, state) ??
     decidedByBatch(command.verdict.outcome, command.batch, state) ??
     noMoreRounds(state) ??
@@ -44,6 +46,11 @@ function askedNowOrAtTurn(question: Question, call: ToolCall, at: number): ToolC
 /** A sequential call that has ended has no turn any more: it goes to the end of its queue. */
 function waitsForTurn(call: ToolCall): boolean {
   return queuedIn(call) !== undefined || (isSequential(call.request) && call.permission.status === 'expired');
+}
+
+function heldByStop({ stopsOver }: RequestApproval): RuleResult<never> | undefined {
+  const refusal = stoppedBy(stopsOver);
+  return refusal && { status: 'refused', refusal };
 }
 
 function notToBeAsked(command: RequestApproval, state: ToolCall): RuleResult<never> | undefined {
@@ -92,6 +99,23 @@ function erasedAction({ request }: ToolCall, state: CallState | null): RuleResul
         state,
       })
     : undefined;
+}
+
+/**
+ * Why a question that was recorded asks nobody: the policy blocks the call now, the call around it was cancelled meanwhile
+ * (`isEndedInside`), or its batch has got its word. Undefined: people are asked, or will be at its turn.
+ */
+export function askedNobody(
+  call: ToolCall,
+  { fate, isEndedInside }: { readonly fate: BatchFate | undefined; readonly isEndedInside: boolean },
+): Refusal | undefined {
+  const { permission } = call;
+  if (permission.status === 'blocked') {
+    return { code: 'blocked-by-policy', detail: `the policy blocks this tool call: ${permission.reason}` };
+  }
+  if (isEndedInside) return insideCancelled;
+  const byBatch = decidedByBatch('require', fate, call);
+  return byBatch?.status === 'refused' ? byBatch.refusal : undefined;
 }
 
 /** Words of another principal, such as an admin, carry its name, so that they do not look like the requester's. */

@@ -5,6 +5,8 @@ import type { RuleResult } from './decider.js';
 import { historyLimits } from './history-limits.js';
 import { areEqualJson } from './json-equality.js';
 import { otherDefinition, otherPlace } from './place.js';
+import { isInForce, stopDetail } from './stop.state.js';
+import type { Stop } from './stop.state.js';
 import { toStored } from './time.js';
 import { hasBegun, heldByBatch, isBatchMember, isBatchOfOne } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
@@ -107,6 +109,15 @@ export const insideCancelled: Refusal = {
   detail: 'The call inside which this one would run was cancelled.',
   extra: { state: 'cancelled' },
 };
+
+/** Refuses what the stops over a call hold back: it is not requested, asked about, approved or claimed while one is in force. */
+export function stoppedBy(stopsOver: readonly Stop[]): Refusal | undefined {
+  const stop = stopsOver.find(isInForce);
+  if (stop === undefined) return undefined;
+  const { stopId, scope, reason, declaredBy, declaredAt } = stop;
+  const extra = { stop: { stopId, scope, reason, declaredBy, declaredAt } };
+  return { code: 'stopped', detail: stopDetail(stop), extra };
+}
 
 /** Refuses to ask people about a call more often than its history may hold. */
 export function noMoreRounds(call: ToolCall): RuleResult<never> | undefined {

@@ -4,7 +4,7 @@ import type { RuleResult } from './decider.js';
 import { isBehind, isBehindInLog, isSameIdentity } from './identity.js';
 import { toStored } from './time.js';
 import { notOpen } from './tool-call.approval-checks.js';
-import type { WithdrawResponse } from './tool-call.commands.js';
+import type { WithdrawResponse } from './tool-call.response-commands.js';
 import type { Approval, ToolCallState, Vote } from './tool-call.state.js';
 import { isCounted } from './seats.js';
 import { isOfProposer, numberOfVote, standingVoteBy } from './voting.js';

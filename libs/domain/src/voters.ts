@@ -3,7 +3,7 @@ import { isSamePersonInLog, voiceNames } from './identity.js';
 import type { Voice } from './identity.js';
 import { requirementOf } from './proposal.js';
 import { requestersOf } from './requesters.js';
-import type { RespondToApproval, VoterNow } from './tool-call.commands.js';
+import type { RespondToApproval, VoterNow } from './tool-call.response-commands.js';
 import type { Approval, ToolCall, Vote } from './tool-call.state.js';
 import { agrees, isCounted, isStillApprover } from './seats.js';
 import { withoutVotesOf } from './voting.js';

@@ -15,7 +15,7 @@ import {
   stage,
   verdict,
 } from './testing/fixtures.js';
-import type { RespondToApproval } from './tool-call.commands.js';
+import type { RespondToApproval } from './tool-call.response-commands.js';
 import { callState, currentApproval } from './tool-call.state.js';
 
 const inGroups = (principal: string, ...groups: string[]) => responder(principal, { groups });

@@ -1,6 +1,6 @@
 import { approvalIdOf, isCallId } from '@countersign/contracts';
 import type { RequestApprovalBody, ToolCallEvent } from '@countersign/contracts';
-import { insideCancelled, isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
+import { askedNobody, nextRound, toolCallRules } from '@countersign/domain';
 import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from '../actor.js';
 import { reachOf } from '../actor.js';
@@ -11,11 +11,11 @@ import { judgeRecorded } from '../request/judge-recorded.js';
 import { askerOf, inTurnOfAsker, questionFacts } from '../request/quotas.js';
 import type { Asker } from '../request/quotas.js';
 import { endIfInsideCancelled, isInsideCancelled } from './end-inside.js';
-import { stopped, whenStopsKnown } from '../stops/stopped.js';
+import { stopsOver } from '../stops/coverage.js';
+import { whenStopsKnown } from '../stops/stopped.js';
 import { forbidden } from '../stream/forbidden.js';
 import { saysTheSame } from '../stream/repeats.js';
 import { findCall, withToolCall } from '../stream/with-tool-call.js';
-import { refused } from '../result.js';
 import type { Result } from '../result.js';
 import type { CommandPorts } from '../ports.js';
 
@@ -31,7 +31,6 @@ export async function requestApproval(
   const question = async (call: ToolCall) => {
     const isEnded = await isInsideCancelled(ports, call.request);
     const build = () =>
-      stopped(ports, call.request) ??
       forbidden(ports, call.request, 'judge') ?? {
         ...toQuestion(ports, actor, call, body, ports.clock.now()),
         isInsideCancelled: isEnded,
@@ -94,6 +93,7 @@ function toQuestion(
     ...{ reason: body.reason ?? null, description: body.description ?? null, requestedBy, reach: reachOf(actor) },
     ...(approvers !== null && { approvers }),
     ...(quotas !== null && { quotas }),
+    stopsOver: stopsOver(ports.stops.known(request.tenant), request),
   };
 }
 
@@ -102,13 +102,11 @@ async function afterQuestion(
   outcome: Result<ToolCall> & { readonly status: 'done' },
 ): Promise<Result> {
   const { value: call, position } = outcome;
-  if (call.permission.status === 'blocked') {
-    await settleBatch(ports, call);
-    return refused('blocked-by-policy', `the policy blocks this tool call: ${call.permission.reason}`);
-  }
-  const endedAt = await endIfInsideCancelled(ports, [call.request]);
-  if (endedAt > 0) return { status: 'refused', refusal: insideCancelled };
-  return isBatchMember(call) ? unlessDecided(ports, call, position) : withoutValue(outcome);
+  const isBlocked = call.permission.status === 'blocked';
+  const isEndedInside = !isBlocked && (await endIfInsideCancelled(ports, [call.request])) > 0;
+  return isEndedInside
+    ? answered(call, position, { fate: undefined, isEndedInside })
+    : unlessDecided(ports, call, position);
 }
 
 /** An admin who asks about the call of another principal is no agent that names agents. */
@@ -120,11 +118,13 @@ function askerAbout(actor: Actor, { request: { agentId, requestedBy } }: ToolCal
 /** The batch may have got its word while the question was recorded: then the question is closed again. */
 export async function unlessDecided(ports: CommandPorts, call: ToolCall, position: number): Promise<Result> {
   const settledAt = await settleBatch(ports, call);
-  if (settledAt === 0 && !call.committed) return { status: 'done', value: undefined, position };
-  const { status } = await fateOf(ports, call);
-  return status === 'broken'
-    ? refused('batch-incomplete', 'no call of this all-or-nothing batch will run')
-    : refused('batch-begun', 'a call of the same all-or-nothing batch has begun, so this call may run');
+  const fate = settledAt === 0 && !call.committed ? undefined : (await fateOf(ports, call)).status;
+  return answered(call, position, { fate, isEndedInside: false });
+}
+
+function answered(call: ToolCall, position: number, facts: Parameters<typeof askedNobody>[1]): Result {
+  const refusal = askedNobody(call, facts);
+  return refusal === undefined ? { status: 'done', value: undefined, position } : { status: 'refused', refusal };
 }
 
 /** Adds a reason or description to a pending approval; never replaces one. */

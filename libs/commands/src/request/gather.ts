@@ -24,7 +24,8 @@ import { isInsideCancelled } from '../people/end-inside.js';
 
 /** All that is known about a request, and what is needed to record it. */
 export interface Gathered {
-  readonly facts: StepFacts;
+  /** Without the stops: they are the last that is looked at. */
+  readonly facts: Omit<StepFacts, 'stopsOver'>;
   readonly plans: readonly Plan[];
   /** The version of the policy that judged the calls. */
   readonly policyVersion: string;
@@ -77,7 +78,7 @@ export async function gatherStep(
     const jointly: StepCall['together'] = (requirements) => together(requirements, policyCall);
     return { ...facts, together: jointly, approvalId: approvalIdOf(callId, 1) };
   });
-  const facts: StepFacts = {
+  const facts: Gathered['facts'] = {
     ...{
       at,
       calls,

@@ -12,10 +12,11 @@ import {
   isDeniedInCode,
   isLateQuestion,
   isSequential,
+  mayNotSpeakFor,
   refusedUnread,
   toolCallRules,
 } from '@countersign/domain';
-import type { RequestToolCall, StepDecision, ToolCall, ToolCallState } from '@countersign/domain';
+import type { RequestToolCall, StepDecision, StepFacts, ToolCall, ToolCallState } from '@countersign/domain';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from '../actor.js';
 import type { Actor } from '../actor.js';
@@ -30,11 +31,10 @@ import type { CommandMeta, CommandResult } from '../stream/handle-command.js';
 import { withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { createUses } from '../grants/take-uses.js';
-import { stopped, whenStopsKnown } from '../stops/stopped.js';
+import { stopsOver } from '../stops/coverage.js';
+import { whenStopsKnown } from '../stops/stopped.js';
 import { applyRule } from '../stream/with-tool-call.js';
-import type { Refused } from '../stream/with-tool-call.js';
 import { askerOf, inTurnOfAsker, inTurnOfBatch, inTurnOfRun } from './quotas.js';
-import { mayNotSpeakFor } from '../result.js';
 import type { Result } from '../result.js';
 import { onRecorded } from './plan-call.js';
 import type { Plan } from './plan-call.js';
@@ -59,7 +59,8 @@ export async function requestToolCalls(
   commandId: string,
 ): Promise<Result<RequestedToolCalls>> {
   const agentId = body.agentId ?? actor.principal;
-  if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
+  const foreign = mayNotSpeakFor(agentId, { speaksFor: speaksFor(actor, agentId) });
+  if (foreign !== undefined) return { status: 'refused', refusal: foreign };
   const checked = await checkCalls(ports, actor.tenant, body);
   const refusal = refusedUnread(checked);
   if (refusal !== undefined) return { status: 'refused', refusal };
@@ -86,26 +87,22 @@ async function decide(
   const versionNow = () => ports.policies.of(actor.tenant).version;
   for (;;) {
     const gathered = await gatherStep(ports, actor, asker, request, uses.isLost);
-    const decision = decideStep(gathered.facts);
-    if (decision.status === 'refused') return decision;
     // Gathering and judging may have taken long: the stops are read once more then.
-    const held = await whenStopsKnown(ports, actor.tenant, () => heldByStop(ports, decision.calls));
-    if (held !== undefined) return held;
+    const decision = await whenStopsKnown(ports, actor.tenant, () =>
+      decideStep({ ...gathered.facts, stopsOver: stopsOverAll(ports, actor, gathered.plans) }),
+    );
+    if (decision.status === 'refused') return decision;
     const hasUses = await uses.take(decision.calls);
     if (hasUses && versionNow() === gathered.policyVersion) return record(ports, gathered, decision.calls, commandId);
   }
 }
 
-type DecidedCalls = Extract<StepDecision, { readonly status: 'accepted' }>['calls'];
-
-/** A repeat that records nothing is answered as ever: its call is held back at its claim. */
-function heldByStop(ports: CommandPorts, calls: DecidedCalls): Refused | undefined {
-  for (const decided of calls) {
-    const held = decided === null ? undefined : stopped(ports, decided.command.call);
-    if (held !== undefined) return held;
-  }
-  return undefined;
+function stopsOverAll({ stops }: CommandPorts, { tenant }: Actor, plans: readonly Plan[]): StepFacts['stopsOver'] {
+  const known = stops.known(tenant);
+  return plans.map(({ proposal }) => stopsOver(known, proposal));
 }
+
+type DecidedCalls = Extract<StepDecision, { readonly status: 'accepted' }>['calls'];
 
 async function record(
   ports: CommandPorts,

@@ -26,9 +26,14 @@ function names(glob: string | null, name: string): boolean {
   return glob === null || matchesGlob(glob, name);
 }
 
+/** The stops whose scope covers a call, in force or lifted. */
+export function stopsOver(stops: readonly Stop[], call: StoppableCall): readonly Stop[] {
+  return stops.filter((stop) => isCovered(stop, call));
+}
+
 /** Returns the stop that holds back a call; undefined when none does. */
 export function stopOf(stops: readonly Stop[], call: StoppableCall): Stop | undefined {
-  return stops.find((stop) => isInForce(stop) && isCovered(stop, call));
+  return stopsOver(stops, call).find(isInForce);
 }
 
 /** Returns whether a stop held back a call at any time since that moment (ms since the epoch). */

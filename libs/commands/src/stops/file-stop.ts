@@ -1,8 +1,6 @@
+import { fileStopId } from '@countersign/domain';
 import type { Stop } from '@countersign/domain';
 import type { Clock } from '@countersign/runtime';
-
-/** The id of the stop by a file: it is in no log, and ends with the file. */
-export const fileStopId = 'file';
 
 /**
  * The stop by a file in the data folder: of every call, as long as `read` returns a reason. It is remembered after its end, because

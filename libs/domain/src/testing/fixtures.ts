@@ -2,18 +2,20 @@ import type { Requirement, Stage, ToolCallEvent, Verdict } from '@countersign/co
 import type {
   CancelToolCall,
   DescribeApproval,
-  EditDecision,
   ExpireApproval,
   LapseApproval,
   RemindApprovers,
   RequestApproval,
   RequestToolCall,
+  ToolCallProposal,
+} from '../tool-call.commands.js';
+import type {
+  EditDecision,
   RespondToApproval,
   RevealValues,
   Responder,
-  ToolCallProposal,
   WithdrawResponse,
-} from '../tool-call.commands.js';
+} from '../tool-call.response-commands.js';
 import { callId, digest, digestOf, firstApproval, minute, minuteMs, startMs, stored } from './constants.js';
 
 export * from './constants.js';
@@ -108,6 +110,7 @@ export const ask = (change: Partial<RequestApproval> = {}): RequestApproval => (
   reason: null,
   description: null,
   requestedBy: 'agent',
+  stopsOver: [],
   reach: 'own',
   ...change,
 });

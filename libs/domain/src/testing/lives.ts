@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { DurationMs, Requirement, ToolCallEvent } from '@countersign/contracts';
-import type { RequestToolCall, ResponseDecision, ToolCallCommand } from '../tool-call.commands.js';
+import type { RequestToolCall, ToolCallCommand } from '../tool-call.commands.js';
+import type { ResponseDecision } from '../tool-call.response-commands.js';
 import { toolCallDecider } from '../tool-call.decider.js';
 import { currentApproval, nextRound } from '../tool-call.state.js';
 import type { ToolCallState } from '../tool-call.state.js';

@@ -63,7 +63,7 @@ export function recorded({ proposal: asked }: StepCall, ...commands: readonly To
 
 /** A request of these calls without quotas, of a tenant whose approvers are not known. */
 export const step = (calls: readonly StepCall[], change: Partial<StepFacts> = {}): StepFacts => ({
-  ...{ at: startMs, calls, quotas: null, inBatch: [], approvers: null },
+  ...{ at: startMs, calls, quotas: null, inBatch: [], approvers: null, stopsOver: calls.map(() => []) },
   limits: { batchMembersMax: 4, nestingMax: 2 },
   ...change,
 });
