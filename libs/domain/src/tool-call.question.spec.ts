@@ -29,7 +29,7 @@ describe('a question about a recorded call', () => {
 });
 
 describe('a question that was recorded', () => {
-  const members = { batchId: 's', batchMode: 'all-or-nothing', batchCallIds: [callId, 'tc_b'] } as const;
+  const members = { batchId: 's', batchMode: 'all-or-nothing' as const, batchCallIds: [callId, 'tc_b'] };
   const askedAlone = history(requestAllowed(), ask());
   const asked = [...history(requestAllowed(members)), ...askedAlone.slice(2)];
   const codeOf = (events: Parameters<typeof stateAfter>[0], fate?: BatchFate, isEndedInside = false) =>

@@ -17,13 +17,7 @@ import { isSequential, queuedIn, toolCallQueued } from './tool-call.turn.js';
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */
 export function requestApproval(command: RequestApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
-  const refusal =
-    notOwner(state, command.requestedBy, command.reach) ??
-    heldByStop(command) ??
-    notAskable(command, state) ??
-    decidedByBatch(command.verdict.outcome, command.batch, state) ??
-    noMoreRounds(state) ??
-    notToBeAsked(command, state);
+  const refusal = whyNot(command, state);
   if (refusal !== undefined) return refusal;
   assert(command.round === nextRound(state), 'a further approval is the next round');
   const { approvalId, round, verdict, requirement, requestedBy, at } = command;
@@ -36,6 +30,17 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   const words = withFirstWords(command, state);
   const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };
   return accepted(askedNowOrAtTurn(question, state, at));
+}
+
+function whyNot(command: RequestApproval, state: ToolCall): RuleResult<never> | undefined {
+  return (
+    notOwner(state, command.requestedBy, command.reach) ??
+    heldByStop(command) ??
+    notAskable(command, state) ??
+    decidedByBatch(command.verdict.outcome, command.batch, state) ??
+    noMoreRounds(state) ??
+    notToBeAsked(command, state)
+  );
 }
 
 function askedNowOrAtTurn(question: Question, call: ToolCall, at: number): ToolCallEvent {
