@@ -19,5 +19,7 @@ function outsideOf(first: string): readonly string[] {
 
 it('the model of consent knows nothing of the product that it judges', () => {
   expect(outsideOf('model.ts')).toEqual([]);
+  expect(outsideOf('cases.ts')).toEqual([]);
+  expect(outsideOf('commands.ts')).toEqual(['fast-check']);
   expect(outsideOf('write-side.ts')).toContain('@countersign/commands');
 });

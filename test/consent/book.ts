@@ -49,6 +49,8 @@ export interface Round {
   /** The people who responded, and the number of responses. */
   readonly responded: Set<string>;
   responses: number;
+  /** How long the words of all of them are. */
+  letters: number;
   proposals: Proposal[];
   /** How it ended, and when. `person`: a person approved it. */
   end: { readonly as: 'denied' | 'person' | 'other'; readonly at: number } | null;

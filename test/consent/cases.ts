@@ -246,6 +246,13 @@ export const cases: Readonly<Record<string, readonly Command[]>> = {
     request(150),
     ...Array.from({ length: 257 }, () => [approve('amy'), withdraw('amy')]).flat(),
   ],
-  'a person edits without end': [request(150), ...Array.from({ length: 65 }, (_, at) => edit('amy', 200 + at))],
+  'two people edit without end': [
+    request(150),
+    ...Array.from({ length: 65 }, (_, at) => edit(at % 2 === 0 ? 'amy' : 'ben', 200 + at)),
+  ],
+  'a person sends long words without end': [
+    request(150),
+    ...Array.from({ length: 129 }, () => [approve('amy', 'x'.repeat(8_192)), withdraw('amy')]).flat(),
+  ],
   'people are asked again without end': [request(1_500), ...Array.from({ length: 16 }, () => [wait(21), ask]).flat()],
 };

@@ -3,6 +3,7 @@ import { batchDecider, currentProposal, grantDecider, nextRound, requirementOf }
 import type {
   Approval,
   ExpireApproval,
+  RequestApproval,
   RequestToolCall,
   RespondToApproval,
   TakeTurn,
@@ -35,9 +36,16 @@ export const defences = {
   'ended-people': 8,
   copies: 10,
   'fresh-claims': 11,
+  'fresh-renewals': 11,
+  'fresh-responses': 11,
+  'fresh-cancellations': 11,
+  'own-keys': 11,
   'hidden-equality': 12,
   'hidden-answers': 12,
   'bounded-history': 13,
+  'bounded-rounds': 13,
+  'bounded-proposals': 13,
+  'bounded-words': 13,
   'own-quotas': 14,
   'own-batches': 14,
   'asks-all': 1,
@@ -61,6 +69,8 @@ export const defences = {
   'every-tool': 14,
   'own-tool': 15,
   'shown-words': 7,
+  'whole-words': 16,
+  'store-time': 17,
 } as const;
 
 export type Defence = keyof typeof defences;
@@ -183,6 +193,16 @@ function change(without: Defence | null, command: ToolCallCommand, state: ToolCa
       return [command, command.type === 'SubmitClientOutput' ? { ...state, permission: { status: 'allowed' } } : state];
     case 'bounded-history':
       return [command, command.type === 'RespondToApproval' ? onLast(state, shortened) : state];
+    case 'bounded-rounds':
+      return command.type === 'RequestApproval' && command.round > 16
+        ? asSecondRound(command, state)
+        : [command, state];
+    case 'bounded-proposals':
+      return [command, command.type === 'RespondToApproval' ? onLast(state, belowLimit) : state];
+    case 'bounded-words':
+      return [command, command.type === 'RespondToApproval' ? onLast(state, withoutWords) : state];
+    case 'whole-words':
+      return [command.type === 'RespondToApproval' ? cut(command) : command, state];
     default:
       return [command, state];
   }
@@ -260,6 +280,27 @@ function untouched(approval: Approval): Approval {
 /** As if the responses that no longer count were not part of the history. */
 function shortened(approval: Approval): Approval {
   return { ...approval, votes: approval.votes.filter(({ status }) => status === 'counted') };
+}
+
+/** As if people were asked the second time. */
+function asSecondRound(command: RequestApproval, state: ToolCall): [RequestApproval, ToolCall] {
+  return [{ ...command, round: 2 }, onLast(state, (approval) => ({ ...approval, round: 1 }))];
+}
+
+/** As if the proposal at the limit were an earlier one. */
+function belowLimit(approval: Approval): Approval {
+  const proposals = approval.proposals.map((one) => ({ ...one, number: Math.min(one.number, 63) }));
+  return { ...approval, proposals };
+}
+
+/** As if the words of the responses before had no length. */
+function withoutWords(approval: Approval): Approval {
+  return { ...approval, votes: approval.votes.map((vote) => ({ ...vote, instruction: null })) };
+}
+
+/** As if a long text lost its end. */
+function cut(command: RespondToApproval): RespondToApproval {
+  return { ...command, instruction: command.instruction?.slice(0, 8) ?? null };
 }
 
 function withoutVoters({ voters: _, ...command }: RespondToApproval): RespondToApproval {

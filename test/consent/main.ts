@@ -6,7 +6,8 @@ import { defences, isDefence } from './defences.ts';
 
 const help = `npm run consent [-- --server] [-- --without DEFENCE] [-- --teeth]
 
-Compares 2,000 worlds of chance, after the known attacks, with a model of the laws of consent. RUNS=n plays n worlds;
+Compares 2,000 worlds of chance, after the known attacks, with a model of the laws of consent. RUNS=n plays n worlds,
+and RUNS=0 the known attacks alone;
 SEED=n plays the worlds of one seed again; without it COUNTERSIGN_TEST_SEED is the seed, if there is one. The seed is printed first, and
 the first world that breaks a law at once; then a shorter one is looked for, for ten seconds.
 --server compares with a running server as well, over HTTP.
@@ -62,7 +63,8 @@ async function play(asked: ReturnType<typeof wanted>): Promise<number> {
   const say = (text: string): void => void process.stdout.write(`${text}\n`);
   say(`SEED=${String(seed)}`);
   const report = await check(played, say);
-  process.stdout.write(`${report ?? `${String(runs)} worlds kept the laws of consent`}\n`);
+  const kept = `${runs === 0 ? 'the known attacks' : `${String(runs)} worlds`} kept the laws of consent`;
+  process.stdout.write(`${report ?? kept}\n`);
   return report === undefined ? 0 : 1;
 }
 

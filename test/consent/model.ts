@@ -82,6 +82,8 @@ export class ConsentModel {
         return this.#withdrawals.endPerson(command, answer);
       case 'claim':
         return this.#claim(command, answer);
+      case 'extend':
+        return this.#extended(command, answer);
       case 'output':
         return this.#output(command, answer);
       case 'report':
@@ -108,6 +110,9 @@ export class ConsentModel {
         return this.#deadlines.passed(answer);
       case 'restart':
         this.#book.stoppedUntil = this.#book.now;
+        return takeOver(this.#book, answer);
+      // Law 17: only the time of the store counts.
+      case 'drift':
         return takeOver(this.#book, answer);
       case 'remove':
         this.#seats.remove(command.person);
@@ -187,6 +192,18 @@ export class ConsentModel {
     instructed(call, claim.instruction);
     if (!isRepeat) this.#begun(call, { key, attempt: claim.attempt });
     takeOver(this.#book, answer, new Map([[id, ['executing']]]));
+  }
+
+  /** Law 11: a claim is renewed only while it lasts, also on a repeat. */
+  #extended({ call: id, attempt }: Of<'extend'>, answer: Answer): void {
+    const call = this.#book.calls.get(id);
+    const isHeld = call?.state === 'executing' && call.claims.at(-1)?.attempt === attempt;
+    must(
+      answer.refused !== null || isHeld,
+      11,
+      `the claim ${String(attempt)} was renewed, and the call is ${String(call?.state)}`,
+    );
+    takeOver(this.#book, answer);
   }
 
   /** The client ran a call itself. */

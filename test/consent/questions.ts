@@ -34,7 +34,7 @@ export class Questions {
     this.#book.rounds += 1;
     call.rounds.push({
       ...{ nth: this.#book.rounds, askedAt: now, expiresIn, isDisputed: false, proposals: [proposal], end: null },
-      ...{ responded: new Set(), responses: 0 },
+      ...{ responded: new Set(), responses: 0, letters: 0 },
     });
     call.approved = null;
   }

@@ -111,6 +111,10 @@ class ServerSide {
         const path = `/v1/tool-calls/${idOf(command.call)}/claim`;
         return this.#post('worker', path, { resolverId: 'r', leaseMs }, command.key);
       }
+      case 'extend': {
+        const path = `/v1/tool-calls/${idOf(command.call)}/claim/renew`;
+        return this.#post('worker', path, { attempt: command.attempt, leaseMs }, `renew-${String(command.attempt)}`);
+      }
       case 'report': {
         const isRunning = this.#view.calls.get(command.call)?.state === 'executing';
         const attempt = isRunning ? (this.#claims.get(command.call)?.attempt ?? 1) : 1;
@@ -143,6 +147,9 @@ class ServerSide {
       case 'restart':
         await this.#server.restart();
         return this.#wait(0);
+      case 'drift':
+        // The server of a world has the clock of its store.
+        return { response: null };
       case 'remove':
         this.#server.remove(command.person);
         return { response: null };

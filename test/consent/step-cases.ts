@@ -15,6 +15,8 @@ const giftOf = (asked: Request): Request => ({ ...asked, calls: asked.calls.map(
 const pay = (amount: number, call: number) => ({ call, amount, ...ask1 });
 const inTurn = (asked: Request): Request => ({ ...asked, inTurn: true });
 const denyBy = (by: string, call = 1): Command => ({ ...respond(by, { type: 'deny' }), call });
+const cancel: Command = { type: 'cancel', call: 1, by: 'agent' };
+const extend = (attempt: number): Command => ({ type: 'extend', call: 2, attempt });
 const output = (call: number): Command => ({ type: 'output', call, by: 'agent' });
 
 /** Attacks on the calls of one step, and on what runs in turn. */
@@ -137,6 +139,25 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
   'a claim that was released is asked for again': [
     ...[request(5, null, 2), approve('amy', null, 2), claim('k1', 2), { type: 'wait', seconds: 61 } as const],
     ...[claim('k1', 2), claim('k2', 2), claim('k1', 2)],
+  ],
+  'a worker renews the lease of a claim that was released': [
+    ...[request(5, null, 2), approve('amy', null, 2), claim('k1', 2), extend(1)],
+    ...[wait(61), extend(1), claim('k2', 2), extend(1), extend(2)],
+  ],
+  'two workers claim a call, each with a key of its own': [request(5), approve('amy'), claim('k1'), claim('k2')],
+  'a response is sent once more after it was withdrawn': [
+    ...[request(150), approve('amy'), { type: 'withdraw', call: 1, by: 'amy' } as const],
+    ...[approve('amy'), approve('ben'), claim()],
+  ],
+  'a call is cancelled before it is requested, and then once more': [
+    cancel,
+    request(5),
+    cancel,
+    approve('amy'),
+    claim(),
+  ],
+  'silence approves by the clock of a machine that is ahead': [
+    ...[request(150), { type: 'drift', seconds: 25 } as const, wait(8), claim(), approve('amy'), wait(23), claim()],
   ],
   'a vote that was cast before the words of another one': [
     ...[request(150), approve('amy', 'send the list'), respond('ben', { type: 'approve' }, null, 'early'), claim()],

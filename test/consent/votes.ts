@@ -76,6 +76,8 @@ export class Votes {
     this.#wasTold(command, vote, asked, answer.mayDecide);
     this.#recorded(vote, asked, decision);
     round.responses += 1;
+    round.letters += instruction?.length ?? 0;
+    must(round.letters <= lettersMax, 13, 'an approval shows more than 1 MiB');
     round.responded.add(this.#seats.speakerOf(by));
     return this.#resolved(call, answer);
   }
@@ -151,7 +153,7 @@ export class Votes {
     if (code === 'signature-required' && current.rules.some(({ signed }) => signed === true)) return;
     if ((seen === 'first' || seen === 'early') && round.proposals.length > 1) return;
     if (seen === 'early' && current.votes.some(({ instruction }) => instruction !== null)) return;
-    if (round.responses >= 256) return;
+    if (isFull(round)) return;
     must(code === 'expired', 1, `${by} may answer, and was refused with ${code}`);
   }
 
@@ -172,8 +174,9 @@ export class Votes {
       const isAsked = (rule: Rule): boolean => rule.stages.every(({ groups }) => this.#seats.isIn(by, groups));
       const isPlain = rules.every((rule) => rule.stages.length === 1 && isAsked(rule));
       const hasVoted = votes.some((vote) => this.#seats.isOfSame(vote, { by, inPlaceOf: null }));
-      const isFull = (call.rounds.at(-1)?.responses ?? 0) >= 256;
-      const isFree = isPlain && isAssured && !hasVoted && !isFull && this.#seats.mayBeAsked(call, by);
+      const round = call.rounds.at(-1);
+      const hasRoom = round === undefined || !isFull(round);
+      const isFree = isPlain && isAssured && !hasVoted && hasRoom && this.#seats.mayBeAsked(call, by);
       must(isNamed || !isFree, 6, `${by} may decide about call ${String(call.id)}, and is not shown it`);
     }
   }
@@ -265,6 +268,12 @@ export class Votes {
     return new Map([[call.id, ['awaiting_approval']]]);
   }
 }
+
+/** What an approval shows is not more than 1 MiB. */
+const lettersMax = 2 ** 20;
+
+/** Whether an approval may have no room for one more response, with what else it shows. */
+const isFull = ({ responses, letters }: Round): boolean => responses >= 256 || letters > lettersMax - 2 ** 16;
 
 /** Law 7: only the instruction of a vote that counted. */
 export function instructed({ approved }: Call, instruction: string | null): void {

@@ -153,7 +153,8 @@ export interface Grant {
 
 /**
  * One step of a person, an agent, a worker, an operator or the clock. `call` is the number of a call, `grant` that of a
- * grant by its creation. `output`: the client ran the call itself. `renew` replaces the token of a person by another one. `restart`: the process ends and starts again. A change of the policy file takes a second. While the service is stopped no person can respond.
+ * grant by its creation. `output`: the client ran the call itself. `extend`: the worker renews the lease of its claim with this attempt. `drift`: the clock of
+ * the machine is ahead of that of the store. `renew` replaces the token of a person by another one. `restart`: the process ends and starts again. A change of the policy file takes a second. While the service is stopped no person can respond.
  *
  * `desk`: the front end gets a new token for people of these groups, the one that it has is for fewer groups, or it has none. `end-person`:
  * a person has left the front end. `identify`: a principal is another name of a person.
@@ -168,6 +169,7 @@ export type Command =
   | { readonly type: 'cancel'; readonly call: number; readonly by: Agent }
   | { readonly type: 'cancel-run'; readonly run: number; readonly by: Agent }
   | { readonly type: 'claim'; readonly call: number; readonly key: string }
+  | { readonly type: 'extend'; readonly call: number; readonly attempt: number }
   | { readonly type: 'report'; readonly call: number }
   | { readonly type: 'output'; readonly call: number; readonly by: Agent }
   | { readonly type: 'reconcile'; readonly call: number; readonly as: 'succeeded' | 'retry' }
@@ -176,6 +178,7 @@ export type Command =
   | { readonly type: 'erase'; readonly of: Agent | null; readonly force: boolean }
   | { readonly type: 'remove' | 'renew'; readonly person: string }
   | { readonly type: 'restart' }
+  | { readonly type: 'drift'; readonly seconds: number }
   | { readonly type: 'desk'; readonly does: 'open' | 'narrow'; readonly groups: readonly Group[] }
   | { readonly type: 'desk'; readonly does: 'close' }
   | { readonly type: 'end-person'; readonly person: string; readonly by: 'desk' | 'admin' }

@@ -5,6 +5,7 @@ import type { JsonObject, RespondBody, RespondInBulkBody } from '@countersign/co
 import { callState, currentApproval, currentProposal } from '@countersign/domain';
 import type { Action, Approval, Grant, ToolCall } from '@countersign/domain';
 import { decisionBody } from './decision-body.ts';
+import type { Defence } from './defences.ts';
 import { grantBody, idOf, rememberBody, requestBody, runOfCommand } from './requests.ts';
 import { digestOf, wholeOf } from './shown.ts';
 import { leaseMs } from './subject.ts';
@@ -31,13 +32,23 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
     const state = await stateOf(call);
     return (state && currentApproval(state)?.approvalId) ?? approvalIdOf(idOf(call), 1);
   };
-  const claimed = async ({ call, key }: Of<'claim'>): Promise<Done> => {
-    const id = `${String(call)} ${key}`;
-    const known = without === 'fresh-claims' ? cached.get(id) : undefined;
-    const result = known ?? (await api.claim(ports, worker, idOf(call), { resolverId: 'r', leaseMs }, key));
+  /** Without its defence a repeat of a command gets the answer of the first one. */
+  const answered = async (defence: Defence, command: Command, run: () => Promise<Result<unknown>>): Promise<Done> => {
+    if (without !== defence) return { result: await run() };
+    const id = JSON.stringify(command);
+    const result = cached.get(id) ?? (await run());
     // Its receipt is a function, which no cache keeps.
     cached.set(id, structuredClone(withoutReceipt(result)));
     return { result };
+  };
+  const claimed = (command: Of<'claim'>): Promise<Done> => {
+    const key = without === 'own-keys' ? 'the key of all' : command.key;
+    const body = { resolverId: 'r', leaseMs };
+    return answered('fresh-claims', command, () => api.claim(ports, worker, idOf(command.call), body, key));
+  };
+  const extended = (command: Of<'extend'>): Promise<Done> => {
+    const body = { attempt: command.attempt, leaseMs };
+    return answered('fresh-renewals', command, () => api.renewClaim(ports, worker, idOf(command.call), body, nextId()));
   };
   const given = (result: Result<Grant | null>): Done => {
     const { grantId } = (result.status === 'done' ? result.value?.terms : null) ?? {};
@@ -50,7 +61,10 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
     const mayDecide = state === undefined ? false : api.mayDecide(ports, by, state, approvalId).now;
     const body = responseBody(command, state, state && shownTo(command.seen, approvalId, state));
     const { remember: wanted } = command;
-    if (wanted === null) return { result: await api.respond(ports, by, approvalId, body, nextId()), mayDecide };
+    if (wanted === null) {
+      const respond = () => api.respond(ports, by, approvalId, body, nextId());
+      return { ...(await answered('fresh-responses', command, respond)), mayDecide };
+    }
     const remembering = { ...body, remember: rememberBody(wanted) };
     return { ...given(await api.respondAndRemember(ports, by, approvalId, remembering, nextId())), mayDecide };
   };
@@ -129,11 +143,15 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
       case 'withdraw':
         return withdrawn(command);
       case 'cancel':
-        return { result: await api.cancelToolCall(ports, agents[command.by], idOf(command.call), 'no', nextId()) };
+        return answered('fresh-cancellations', command, () =>
+          api.cancelToolCall(ports, agents[command.by], idOf(command.call), 'no', nextId()),
+        );
       case 'cancel-run':
         return { result: await cancelRunOf(world, agents[command.by], runOfCommand(command.run)) };
       case 'claim':
         return claimed(command);
+      case 'extend':
+        return extended(command);
       case 'report':
         return reported(world, command.call);
       case 'reconcile': {
@@ -153,6 +171,9 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
         return waited(command.seconds, world.clock.jump);
       case 'restart':
         await world.restart();
+        return { result: null };
+      case 'drift':
+        world.drift(command.seconds);
         return { result: null };
       case 'remove':
         tokens.removed.add(command.person);

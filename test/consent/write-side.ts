@@ -46,8 +46,10 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
   let missedUntil = -Infinity;
   const missedSince = (at: number): boolean =>
     written.clock.missedSince?.(at) === true || (without !== 'time-before-start' && at <= missedUntil);
+  let aheadMs = 0;
+  const now = (): number => written.clock.now() + (without === 'store-time' ? aheadMs : 0);
   const ports: CommandPorts = {
-    ...{ ...written, clock: { ...written.clock, missedSince } },
+    ...{ ...written, clock: { ...written.clock, missedSince, now } },
     ...{ alterRule: alterRule(without), ...alterStreams(without) },
   };
   const calls = new Set<number>();
@@ -76,6 +78,9 @@ export function openWriteSide(first: Policy, without: Defence | null = null): Su
       // A grant that names no call has a key of its own.
       keys.erase((subject) => !subject.startsWith('grant:') && isMeant((JSON.parse(subject) as readonly [string])[0]));
       api.forgetStreams(ports);
+    },
+    drift: (seconds) => {
+      aheadMs = seconds * 1_000;
     },
     restart: async () => {
       const [newest] = await simulated.readAll(Math.max(0, (await simulated.head()) - 1), 1);
