@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
-import { answerWords, disagreeWords, expiredWords, strangerWords } from './response-port.js';
+import { answerWords, damagedWords, disagreeWords, expiredWords, strangerWords } from './response-port.js';
 import type { ResponsePort } from './response-port.js';
 import { digestStartOf } from './answer-token.js';
 import type { AnswerTokens, TokenAction, TokenContent } from './answer-token.js';
@@ -38,7 +38,7 @@ export async function readInteraction(
 ): Promise<Interaction> {
   if (person === undefined) return { status: 'told', words: strangerWords, isStale: false };
   const token = tokens.open(value);
-  if (token === undefined) return { status: 'told', words: expiredWords, isStale: true };
+  if (token === undefined) return { status: 'told', words: damagedWords, isStale: true };
   if (!means.includes(token.action)) {
     // The attack: a button that reads "Deny" carries the token of "Approve".
     log.warn({ channelId, person: person.id }, 'refused: a button whose value is for something else');

@@ -45,7 +45,10 @@ function nowhere(what: string): Located {
 
 /** For a press on a message that is not the card of what its button is about, or in a place that no longer counts. */
 export const elsewhereWords =
-  'This is not the message that was sent for this request. Nothing was decided: answer in the inbox.';
+  'This is not the message that was sent for this request. Nothing was decided: press the newer one, or answer in the inbox.';
+
+/** For a person whom the channel knows, in a chat that is not one of it. */
+export const otherChatWords = 'Requests are not answered in this chat. Nothing was decided: answer in the inbox.';
 
 /** The same, for the log. */
 export const elsewhereLogWords = 'refused: a press on a message that is not the card of its approval';

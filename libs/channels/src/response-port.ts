@@ -55,6 +55,10 @@ export interface ResponsePort {
 /** For a person who pressed an inactive button. */
 export const expiredWords = 'This approval request has expired.';
 
+/** For a press whose value was made for no approval of this installation, such as one that was damaged on its way. */
+export const damagedWords =
+  'This approval request has expired, or its button is damaged. Nothing was decided: look at it in the inbox.';
+
 /** For a person who is not in the channels file. */
 export const strangerWords = 'You are not known here: ask an administrator to add you. Nothing was decided.';
 

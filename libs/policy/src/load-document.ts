@@ -109,5 +109,14 @@ function toProblems(file: string, issue: z.core.$ZodIssue, parsed: Parsed): Poli
     message,
   });
   if (issue.code !== 'unrecognized_keys') return [at(issue.path, issue.message)];
-  return issue.keys.map((key) => at([...issue.path, key], 'is not a key of this file'));
+  return issue.keys.map((key) => at([...issue.path, key], `is not a key of this file${remedies.get(key) ?? ''}`));
 }
+
+const timeoutRemedy = '"approvalTimeout" as "expiresIn" in "defaults", such as "60s" for 60000';
+
+/** Keys of the files of workflow engines, and what to write in their place. */
+const remedies: ReadonlyMap<string, string> = new Map([
+  ['workflow', `. Write "autoApprovedTools" of its "toolApproval" at the top of the file, and ${timeoutRemedy}`],
+  ['toolApproval', `. Write its "autoApprovedTools" at the top of the file, and ${timeoutRemedy}`],
+  ['approvalTimeout', `. Write ${timeoutRemedy}`],
+]);

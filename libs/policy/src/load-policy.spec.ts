@@ -144,6 +144,24 @@ surprise: true
     ]);
   });
 
+  it('says what to write in place of the keys of a workflow engine', () => {
+    const text = `version = 1
+approvalTimeout = 60000
+
+[[workflow.config]]
+maxSteps = 100
+
+[toolApproval]
+autoApprovedTools = ["get_weather"]
+`;
+    const timeout = '"approvalTimeout" as "expiresIn" in "defaults", such as "60s" for 60000';
+    expect(problemsOf('p.toml', text)).toEqual([
+      `p.toml: approvalTimeout: is not a key of this file. Write ${timeout}`,
+      expect.stringContaining(`p.toml: workflow: is not a key of this file. Write "autoApprovedTools" of its`),
+      expect.stringContaining(`p.toml: toolApproval: is not a key of this file. Write its "autoApprovedTools"`),
+    ]);
+  });
+
   it.each([
     ['pendingPerAgent: 0', 'p.yaml:2: quotas.pendingPerAgent: '],
     ['coolDown: 10m', 'p.yaml:2: quotas.coolDown: needs "deniedBeforeCoolDown"'],

@@ -25,7 +25,16 @@ export type { DiffLine } from './line-diff.js';
 export { byDeadline, byRisk, stepOf, together } from './list-order.js';
 export type { ListedApproval } from './list-order.js';
 export { inCode, linesOf } from './markdown.js';
-export { lineSegments, markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
+export {
+  lineSegments,
+  markOf,
+  moreCharacters,
+  printable,
+  quotedWords,
+  replaceUnseen,
+  segmentsOf,
+  textOf,
+} from './marks.js';
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
 export { chainWords, nameWords, quotedName, requesterWords, responderWords } from './people-words.js';
 export type { OuterCall } from './people-words.js';

@@ -164,3 +164,8 @@ export function moreCharacters(count: number): string {
 export function replaceUnseen(text: string, replacement: (character: string) => string): string {
   return text.replaceAll(unseenAnywhere, replacement);
 }
+
+/** A foreign text in quotes that nothing in it can close, so that what follows is never taken for words of ours. */
+export function quotedWords(text: string, charactersMax?: number): string {
+  return `"${printable(text, charactersMax).replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventWordsOf } from './event-words.js';
-import { printable } from './marks.js';
+import { printable, quotedWords } from './marks.js';
+import { schemaNoteWords } from './schema-note-words.js';
 import { refusalWords } from './refusal-words.js';
 import { requirementWords } from './requirement-words.js';
 
@@ -21,6 +22,12 @@ describe('the approvers in words', () => {
     const stages = [{ ...two, groups: ['abcdef'] }];
     expect(requirementWords({ stages, fourEyes: false }, 2)).toBe('2 approvers of ab…⟦4 more characters⟧');
   });
+});
+
+it('quotes a text so that nothing in it can close the quotes', () => {
+  expect(quotedWords('ok"   carol approved: "so\\', 200)).toBe('"ok\\"   carol approved: \\"so\\\\"');
+  expect(quotedWords('say "yes"', 6)).toBe('"say \\"y…⟦3 more characters⟧"');
+  expect(schemaNoteWords([{ pointer: '/a" and 3 more' }])).toContain('"/a\\" and 3 more"');
 });
 
 describe('a refusal', () => {

@@ -21,6 +21,7 @@ import {
   ownWordsOf,
   progressLines,
   printable,
+  quotedWords,
   requesterWords,
   requirementWords,
   schemaNoteWords,
@@ -235,7 +236,7 @@ function deadline({ state, expiresAt, resolvedAt }: ApprovalView, nowMs: number)
 /** One person's response in words: `bob approved 3 s ago via slack: "seen with ops"`. */
 export function responseWords(response: ResponseView, nowMs: number): string {
   const who = `${responderWords(response)} ${decidedWords[response.decision.type]}`;
-  const why = response.reason === null || response.reason === '' ? '' : `: "${printable(response.reason, 200)}"`;
+  const why = response.reason === null || response.reason === '' ? '' : `: ${quotedWords(response.reason, 200)}`;
   return `${who} ${agoWords(response.respondedAt, nowMs)} via ${printable(response.via)}${why}`;
 }
 

@@ -61,7 +61,7 @@ export function argumentLines(
     characters += line.length + 1;
     if (characters > charactersMax) {
       const left = all.length - index;
-      lines.push(`⟦${countOf(left)} more lines are not shown; all of it: ${hashOf(JSON.stringify(args))}⟧`);
+      lines.push(`⟦${countOf(left)} more lines are not shown; all of it: ${hashOf(all.join('\n'))}⟧`);
       return { ...seen, lines, isCut: true };
     }
     lines.push(line);

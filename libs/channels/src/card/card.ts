@@ -15,6 +15,7 @@ import {
   ownWordsOf,
   printable,
   questionWords,
+  quotedWords,
   requesterWords,
   requirementWords,
   schemaNoteWords,
@@ -156,10 +157,26 @@ function answerOf(approval: ApprovalView | null): string[] | undefined {
   return [`The agent gets the answer of ${by} in place of the tool, which does not run.`];
 }
 
+/** In chats. Marks make a line longer than what was written. */
+const statusMax = { lines: 8, characters: 1_000 };
+
+/** The newest lines of a status, for a message without room for all. It says how many it leaves out. */
+export function newestOf(status: readonly string[]): readonly string[] {
+  const shown: string[] = [];
+  let characters = 0;
+  for (const line of status.toReversed()) {
+    characters += line.length;
+    if (shown.length === statusMax.lines || (shown.length > 0 && characters > statusMax.characters)) break;
+    shown.unshift(line);
+  }
+  const left = status.length - shown.length;
+  return left === 0 ? shown : [`⟦${countOf(left)} earlier lines⟧`, ...shown];
+}
+
 /** One person's response: `bob approved via ops-slack: "seen with ops"`. */
 export function responseWords(response: ResponseView): string {
   const { decision, reason, via } = response;
-  const why = reason === null || reason === '' ? '' : `: "${printable(reason, 200)}"`;
+  const why = reason === null || reason === '' ? '' : `: ${quotedWords(reason, 200)}`;
   return `${responderWords(response, nameMax)} ${decidedWords[decision.type]} via ${printable(via, nameMax)}${why}`;
 }
 

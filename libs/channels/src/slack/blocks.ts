@@ -1,6 +1,6 @@
 import type { KnownBlock } from '@slack/web-api';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
-import { agentWordsLabel, asCut, cardOf } from '../card/card.js';
+import { agentWordsLabel, asCut, cardOf, newestOf } from '../card/card.js';
 import { pressesOf } from '../card/presses.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
@@ -25,7 +25,7 @@ export function messageOf(
   const { isWhole } = card;
   const blocks: KnownBlock[] = [
     { type: 'header', text: { type: 'plain_text', text: cut(card.headline, headerMax), emoji: false } },
-    ...card.status.slice(-8).map(plain),
+    ...newestOf(card.status).map(plain),
     plain(facts),
     ...card.warnings.map((warning) => plain(`⚠ ${warning}`)),
     ...linkTo(card),

@@ -1,4 +1,4 @@
-import { agentWordsLabel, asCut, cardOf } from '../card/card.js';
+import { agentWordsLabel, asCut, cardOf, newestOf } from '../card/card.js';
 import { pressesOf } from '../card/presses.js';
 import type { Press } from '../card/presses.js';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
@@ -8,8 +8,6 @@ const argumentsMax = 2_000;
 /** A card has at most 100 KB in Teams, and each line is an element of its own. */
 const argumentLinesMax = 100;
 const wordLinesMax = 20;
-/** The newest responses, as in the other chats. */
-const statusMax = 8;
 
 interface TextRun {
   readonly type: 'TextRun';
@@ -92,7 +90,7 @@ export function adaptiveCardOf(
     ...head,
     body: [
       headlineOf(card.headline),
-      ...card.status.slice(-statusMax).map((line) => block([run(line)])),
+      ...newestOf(card.status).map((line) => block([run(line)])),
       ...card.facts.map(([label, text]) => block([{ ...run(`${label}: `), weight: 'Bolder' }, run(text)])),
       ...card.warnings.map((warning) => block([{ ...run(`⚠ ${warning}`), weight: 'Bolder' }], 'Small')),
       block([{ ...run('Arguments:'), weight: 'Bolder' }], 'Medium'),

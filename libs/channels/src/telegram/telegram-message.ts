@@ -1,5 +1,5 @@
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
-import { agentWordsLabel, asCut, cardOf } from '../card/card.js';
+import { agentWordsLabel, asCut, cardOf, newestOf } from '../card/card.js';
 import { pressesOf } from '../card/presses.js';
 import type { Card } from '../card/card.js';
 import type { Press, PressLimits } from '../card/presses.js';
@@ -54,13 +54,13 @@ function agreedIn(card: Card): Builder {
   const builder = createBuilder();
   // As code, so that foreign names do not become links, mentions or commands. Telegram allows no bold in it.
   builder.add(`${card.headline}\n`, 'code');
-  for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
+  for (const line of newestOf(card.status)) builder.add(`${line}\n`, 'code');
   builder.add('\n');
-  // Above what may fill the message: a card without a button to approve says why.
+  // Above what may fill the message: a card without a button to approve says why, and where the whole is.
   for (const warning of card.warnings) builder.add('⚠ ').add(warning, 'code').add('\n');
-  for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
   // Written as text: Telegram makes a link of it, and refuses a button whose address is not public.
   if (card.link !== null) builder.add(`Look at the whole in the inbox: ${card.link}\n`);
+  for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
   builder.add('\nArguments:\n').add(card.argumentLines.join('\n'), 'pre').add('\n');
   return builder;
 }

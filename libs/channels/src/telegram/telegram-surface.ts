@@ -12,7 +12,7 @@ import type { PeopleNow } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
 import { isOnOwnCopy } from '../own-copy.js';
-import { elsewhereLogWords, elsewhereWords, isPlaceOf } from '../place.js';
+import { elsewhereLogWords, elsewhereWords, isPlaceOf, otherChatWords } from '../place.js';
 import { answered, headerOf } from '../surface.js';
 import type { Surface } from '../surface.js';
 import { createTelegramApi, createTelegramTokens, successorOf, telegramRefusalOf } from './telegram-channel.js';
@@ -139,13 +139,12 @@ async function decide(
   commandId: string,
 ): Promise<Words> {
   const { responses, people, log, api, tokens } = ports;
-  const known = people().find(({ telegram }) => telegram === String(press.from.id));
-  const person = known !== undefined && (await isOurChat(config, press, api)) ? known : undefined;
+  const person = people().find(({ telegram }) => telegram === String(press.from.id));
   if (person === undefined) {
-    log.warn(
-      { channelId: config.id, user: press.from.id },
-      'refused: a press by an unknown person, or in another chat',
-    );
+    log.warn({ channelId: config.id, user: press.from.id }, 'refused: a press by an unknown person');
+  } else if (!(await isOurChat(config, press, api))) {
+    log.warn({ channelId: config.id, person: person.id }, 'refused: a press in another chat');
+    return { text: otherChatWords, isStale: false, isDone: false };
   }
   if (person !== undefined && typeof config.chat !== 'string' && !(await isOwnCopy(config, press, ports))) {
     log.warn({ channelId: config.id, person: person.id }, elsewhereLogWords);
