@@ -29,6 +29,8 @@ const grantTermsSchema = z
     requestedBy: z.string().exactOptional(),
     /** The labels that a covered call has, with these values. Absent: any. */
     labels: z.record(z.string(), z.string()).exactOptional(),
+    /** Of a remembered approval: the digest of the schema that its call named; null: it named none. Absent: it was not recorded. */
+    toolSchemaHash: digestSchema.nullable().exactOptional(),
     reason: z.string(),
     /** The highest risk of a rule that the grant may answer. */
     risk: riskSchema.nullable(),

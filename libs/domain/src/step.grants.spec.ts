@@ -69,6 +69,27 @@ describe('a call that a grant covers', () => {
     },
   );
 
+  it.each([
+    [{ toolSchemaHash: 'one' }, 'one', 'allow'],
+    [{ toolSchemaHash: 'one' }, 'other', 'require'],
+    [{ toolSchemaHash: 'one' }, null, 'require'],
+    [{ toolSchemaHash: null }, null, 'allow'],
+    [{ toolSchemaHash: null }, 'one', 'require'],
+    // A grant of an earlier version.
+    [{}, null, 'allow'],
+    [{}, 'one', 'require'],
+  ] as const)(
+    'when the call with the schema %j was remembered, one with %j has the outcome %s',
+    (remembered, toolSchemaHash, outcome) => {
+      const grants = [grantFacts({ ...remembered, approvalId: 'approval-of-b' })];
+      expect(outcomesOf(step([call('a', { grants, of: { toolSchemaHash } })]))).toEqual([outcome]);
+    },
+  );
+
+  it('with any schema is covered by a grant that nobody gave with an approval', () => {
+    expect(outcomesOf(step([call('a', { grants: [grantFacts()], of: { toolSchemaHash: 'one' } })]))).toEqual(['allow']);
+  });
+
   it('is covered by the first grant that is left', () => {
     const grants = [grantFacts({ maxUses: 1 }, { uses: 1 }), grantFacts({ grantId: 'grn_second' })];
     expect(acceptedCalls(step([call('a', { grants })]))[0]?.use).toMatchObject({ grantId: 'grn_second' });

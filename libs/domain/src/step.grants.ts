@@ -83,12 +83,21 @@ export function isInReach(
   return isInScope(terms, call) && creatorCould && (confirmed === null || confirmerCould);
 }
 
-/** Returns whether a grant names this call by its tool, run, agent, place and risk, whoever is behind it. */
+/** Returns whether a grant names this call by its tool, run, agent, place, schema and risk, whoever is behind it. */
 export function isInScope(terms: GrantTerms, call: AskedCall): boolean {
   const { toolName, runId, risk } = terms;
   if (toolName !== call.proposal.toolName) return false;
   if (runId !== null && runId !== call.proposal.runId) return false;
-  return isOfAgent(terms, call) && isInPlace(terms, call) && isWithinRisk(call.requirement.risk, risk);
+  const isSame = isOfAgent(terms, call) && isInPlace(terms, call) && isOfSchema(terms, call);
+  return isSame && isWithinRisk(call.requirement.risk, risk);
+}
+
+/**
+ * Attack: people allow a call of a tool, and the tool means another thing when the agent calls it again: its defaults, its units, or
+ * what it accepts.
+ */
+function isOfSchema({ toolSchemaHash = null, approvalId }: GrantTerms, { proposal }: AskedCall): boolean {
+  return approvalId === null || toolSchemaHash === proposal.toolSchemaHash;
 }
 
 /**

@@ -428,6 +428,19 @@ describe('an approval that is remembered', () => {
     },
   );
 
+  it.each(['exact', 'tool'] as const)('covers no call with another schema of the tool, with %s', async (match) => {
+    const runId = `schema-${match}`;
+    const schema = (least: number) => ({ type: 'object', properties: { amount: { type: 'number', minimum: least } } });
+    const asking = (toolCallId: string, more: object) =>
+      api.request({ toolName: 'refund', toolCallId, arguments: { amount: 44 }, ...more }, { runId });
+    const asked = await asking('first', { toolSchema: schema(0) });
+    const answer = { decision: { type: 'approve' }, remember: { ...remember, match } };
+    expect((await respond(asked.approval?.approvalId, answer)).status).toBe(200);
+    expect((await asking('same', { toolSchema: schema(0) })).state).toBe('allowed');
+    expect((await asking('other', { toolSchema: schema(-1) })).state).toBe('awaiting_approval');
+    expect((await asking('none', {})).state).toBe('awaiting_approval');
+  });
+
   it('is refused before the approval is recorded where one person is not enough', async () => {
     const asked = await refund(500);
     const refused = await respond(asked.approval?.approvalId, { decision: { type: 'approve' }, remember });

@@ -39,14 +39,14 @@ function endsOf({ expiresAt, revoked }: GrantState): readonly { readonly at: str
 }
 
 function isAbout({ toolName, scope }: GrantState, request: RequestFacts): boolean {
-  const { runId, agentId, requestedBy, labels, isRemembered } = scope;
+  const { runId, agentId, requestedBy, labels, isRemembered, toolSchemaHash = request.toolSchemaHash } = scope;
   if (toolName !== request.toolName || !isOrAny(runId, request.runId)) return false;
   if (!isOrAny(agentId, request.agentId) || !isOrAny(requestedBy, request.requestedBy)) return false;
   const isLabelled = Object.entries(labels).every(
     ([name, value]) => Object.hasOwn(request.labels, name) && request.labels[name] === value,
   );
   const isThere = !isRemembered || placeOf(labels) === placeOf(request.labels);
-  return isLabelled && isThere && isOfArguments(scope, request);
+  return isLabelled && isThere && toolSchemaHash === request.toolSchemaHash && isOfArguments(scope, request);
 }
 
 /** To what the arguments are relative, as text. */

@@ -620,6 +620,7 @@ const broken: readonly (readonly [name: string, rule: LegalityRule, log: Story])
   ['a grant of another agent', 'grant', coveredBy({ agentId: 'other' })],
   ['a grant for calls of another principal', 'grant', coveredBy({ requestedBy: 'other' })],
   ['a grant for calls with another label', 'grant', coveredBy({ labels: { cwd: '/tmp' } })],
+  ['a grant for calls with another schema', 'grant', coveredBy({ toolSchemaHash: digestOf({}) })],
   ['a grant for other arguments', 'grant', coveredBy({ match: { digest: digestOf(['x', salt]), salt } })],
   ['a grant of another tenant', 'stream', story().policy().grant('GrantCreated', { tenant: 'other' })],
   [

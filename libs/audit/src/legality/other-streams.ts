@@ -72,11 +72,12 @@ function notGivable(
 }
 
 function scopeOf(event: JudgedEvent, terms: GrantTerms): GrantState['scope'] {
-  const { runId, agentId, requestedBy = null, labels = {}, match, approvalId } = terms;
+  const { runId, agentId, requestedBy = null, labels = {}, match, approvalId, toolSchemaHash } = terms;
   const salt = 'digest' in match && !isSealedAt(event, '/match/salt') ? match.salt : null;
   const exactly = 'digest' in match ? { digest: match.digest, salt } : null;
   const isRemembered = approvalId !== null;
-  return { runId, agentId, requestedBy, labels, isRemembered, exactly, hasCondition: 'when' in match };
+  const schema = toolSchemaHash === undefined ? {} : { toolSchemaHash };
+  return { runId, agentId, requestedBy, labels, ...schema, isRemembered, exactly, hasCondition: 'when' in match };
 }
 
 function confirmed(event: JudgedEvent, grant: GrantState): Next<GrantState> {

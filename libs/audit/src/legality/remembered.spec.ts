@@ -39,6 +39,7 @@ describe('a grant that is remembered with an approval', () => {
     ['the arguments of the call', remembered(exactly('refund'))],
     ['the run of the call', remembered({ runId: 'run', agentId: 'agent' })],
     ['a call in the same place', covering({ team: 'ops' })],
+    ['calls without a schema, as the call', remembered({ toolSchemaHash: null })],
   ])('is for %s', (_, told) => {
     expect(words(told)).toEqual([]);
   });
@@ -55,6 +56,7 @@ describe('a grant that is remembered with an approval', () => {
     ['of another principal', remembered({ requestedBy: 'other' })],
     ['of another tool', remembered({ toolName: 'drop' })],
     ['of another place', remembered({ labels: { cwd: '/tmp' } })],
+    ['of another schema', remembered({ toolSchemaHash: digestOf({}) })],
     ['of another risk', remembered({ risk: 'medium' })],
     ['of other arguments', remembered(exactly('drop'))],
     ['for a call in another place', covering({ cwd: '/tmp' })],

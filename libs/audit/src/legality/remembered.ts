@@ -42,6 +42,7 @@ function differenceOf(event: JudgedEvent, { request, approval, approvedBy = {} }
   if (!people.some((name) => isSameName(name, createdBy))) return `${createdBy} did not give that approval`;
   if (!isOfCall(terms, request)) return 'the call has another tool, run, agent or principal';
   if (!isInPlace(terms, request)) return 'it is for another place';
+  if (!isOfSchema(terms, request)) return 'it is for another schema of the tool';
   return approval?.approvalId === approvalId ? notOfApproval(event, request, approval) : undefined;
 }
 
@@ -58,6 +59,11 @@ function isOrAny(named: string | null, found: string): boolean {
 /** Older versions remembered no place. */
 function isInPlace({ labels }: GrantTerms, request: CallState['request']): boolean {
   return labels === undefined || canonicalJson(labels) === canonicalJson(placeLabelsOf(request.labels));
+}
+
+/** Older versions remembered no schema. */
+function isOfSchema({ toolSchemaHash }: GrantTerms, request: CallState['request']): boolean {
+  return toolSchemaHash === undefined || toolSchemaHash === request.toolSchemaHash;
 }
 
 function notOfApproval(

@@ -33,6 +33,8 @@ export interface GrantState {
     readonly agentId: string | null;
     readonly requestedBy: string | null;
     readonly labels: Readonly<Record<string, string>>;
+    /** The digest of the tool's schema in the remembered call; null: it had none. Absent: no version recorded it, or nothing was remembered. */
+    readonly toolSchemaHash?: string | null;
     /** It was remembered with an approval, so it is for the folder or the server of that call alone. */
     readonly isRemembered: boolean;
     /** Null: any arguments. A sealed salt is null. */

@@ -97,6 +97,7 @@ export function planRemembered(
   return toTerms(ports, actor, remember, {
     ...{ ...scope, approvalId, risk: requirement.risk },
     ...(Object.keys(labels).length > 0 && { labels }),
+    toolSchemaHash: request.toolSchemaHash,
     // The digest must become useless when these values are erased.
     ...(isSecret && { subject: subjectOf(request) }),
     reason: reason === undefined || isBlank(reason) ? `remembered with the approval ${approvalId}` : reason,
@@ -128,7 +129,16 @@ async function problemOf({ grants }: CommandPorts, when: string): Promise<string
 
 type Scope = Pick<
   PlannedGrant,
-  'toolName' | 'runId' | 'agentId' | 'requestedBy' | 'labels' | 'match' | 'reason' | 'approvalId' | 'subject'
+  | 'toolName'
+  | 'runId'
+  | 'agentId'
+  | 'requestedBy'
+  | 'labels'
+  | 'toolSchemaHash'
+  | 'match'
+  | 'reason'
+  | 'approvalId'
+  | 'subject'
 > & {
   readonly risk: Risk | null;
 };
