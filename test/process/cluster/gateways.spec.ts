@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { SystemEventData } from '@countersign/contracts';
 import { describe, expect, test } from '@jest/globals';
-import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
+import { cleanUpAfterEach } from '../harness/cleanup.js';
 import { freePort } from '../../ports.js';
 import type { HttpAnswer } from '../harness/http.js';
 import type { Server } from '../harness/server.js';
@@ -127,45 +126,6 @@ describe('gateways over one event store', () => {
     expect(after).toContain(callOf(second).callId);
     expect(after).not.toContain(callOf(first).callId);
   });
-});
-
-test('people of a front end vote at both gateways, and one of them ends the vote that the other recorded', async () => {
-  const people = { groups: ['ops'] };
-  const policy = join(temporaryFolder(), 'policy.yaml');
-  writeFileSync(
-    policy,
-    'version: 1\nrules: [{ id: three, then: { require: { quorum: { approve: 3, of: [ops] } } } }]\n',
-  );
-  const { a, b } = await openPair({
-    COUNTERSIGN_TOKENS_FILE: writeTokens([{ token: 'desk', principal: 'desk', roles: ['front-end'], people }]),
-    COUNTERSIGN_POLICY: policy,
-  });
-  const { approval } = callOf(await request(a, 'call-1'));
-  const approvalId = String(approval?.approvalId);
-  const approve = async (gateway: Server, id: string) => {
-    const { body } = await gateway.http.send({
-      ...{ method: 'POST', path: `/v1/approvals/${approvalId}/responses`, token: 'desk' },
-      headers: { 'countersign-person': id, 'countersign-person-groups': 'ops' },
-      body: { decision: { type: 'approve' } },
-    });
-    const {
-      state,
-      code,
-      responses = [],
-    } = body as {
-      readonly state?: string;
-      readonly code?: string;
-      readonly responses?: readonly { readonly respondedBy: string }[];
-    };
-    return [state ?? code, ...responses.map(({ respondedBy }) => respondedBy)];
-  };
-  expect(await approve(a, 'kim')).toEqual(['pending', 'desk#kim']);
-  expect(await approve(b, 'KIM')).toEqual(['already-voted']);
-  expect(await approve(b, 'lou')).toEqual(['pending', 'desk#kim', 'desk#lou']);
-  const ended = await a.http.send({ method: 'DELETE', path: '/v1/people/desk%23lou', token: 'desk' });
-  expect(ended).toMatchObject({ status: 200, body: { approvalIds: [approvalId] } });
-  expect(await approve(b, 'mia')).toEqual(['pending', 'desk#kim', 'desk#mia']);
-  expect(await approve(a, 'ned')).toEqual(['approved', 'desk#kim', 'desk#mia', 'desk#ned']);
 });
 
 describe('a person who is removed from the tokens file of the gateways', () => {
