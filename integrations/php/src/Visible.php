@@ -11,13 +11,17 @@ final class Visible
      * Control and format characters, those of no width or no ink, unusual spaces, private and unassigned ones, and the first character of
      * a mark. Then 8 or more spaces, behind which a text is easily missed. The ignorable ones of Unicode by number: older PCREs have no name for them.
      */
-    private const UNSEEN = '/ {8,}|[\p{C}\p{Zl}\p{Zp}\x{34F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{2800}\x{3164}'
-        . '\x{FE00}-\x{FE0F}\x{FFA0}\x{FFFC}\x{1D159}\x{E0000}-\x{E0FFF}\x{27E6}]|(?! )\p{Zs}/u';
+    private const UNSEEN = ' {8,}|[\p{C}\p{Zl}\p{Zp}\x{34F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{2800}\x{3164}'
+        . '\x{FE00}-\x{FE0F}\x{FFA0}\x{FFFC}\x{1D159}\x{E0000}-\x{E0FFF}\x{27E6}]|(?! )\p{Zs}';
 
-    /** Returns a text as one line: more lines would look like those of the ledger. */
+    /** Returns a text as one line: more lines would look like those of the ledger. Look-alikes of ASCII are marked as well. */
     public static function line(string $text): string
     {
-        return preg_replace_callback(self::UNSEEN, fn (array $found) => self::mark($found[0]), $text) ?? self::mark('');
+        $posing = LookAlikes::in($text);
+        // A look-alike that does not pose stays.
+        $shown = fn (array $found) => ($found['one'][1] ?? -1) < 0 || isset($posing[$found[0][1]]) ? self::mark($found[0][0]) : $found[0][0];
+        $either = '/' . self::UNSEEN . '|(?<one>' . LookAlikes::ANY . ')/u';
+        return preg_replace_callback($either, $shown, $text, flags: PREG_OFFSET_CAPTURE) ?? self::mark('');
     }
 
     /**

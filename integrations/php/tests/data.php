@@ -40,6 +40,12 @@ test('a stored request or response that is damaged is named, with what helps', f
     }
 });
 
+test('letters and signs that only look like those of ASCII are marked, by the rule of the ledger\'s own cards', function () {
+    foreach (json_decode(file_get_contents(getenv('LOOK_ALIKES')), true) as ['text' => $text, 'shown' => $shown]) {
+        same($shown, Countersign\Visible::line($text));
+    }
+});
+
 test('the text of a request says where, for whom and inside what the call runs, and shows every character', function () {
     $read = fn (array $more, array $proposal = []) => ApprovalRequest::fromApproval(Json::decode(Json::encode([
         ...['approvalId' => 'apr_1', 'toolCallId' => 'c1', 'toolName' => 'sh', 'arguments' => ['command' => "rm -rf \u{202E}\u{200B}dist/"]],

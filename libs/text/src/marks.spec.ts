@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { lineSegments, markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
@@ -22,6 +24,16 @@ describe('a foreign text', () => {
 
   it.each(honestTexts)('is left alone when it is honest: %s', (text) => {
     expect(printable(text)).toBe(text);
+  });
+
+  it('is marked as in PHP', () => {
+    const file = join(import.meta.dirname, '../../../test/cases/look-alikes.json');
+    const cases = JSON.parse(readFileSync(file, 'utf8')) as readonly {
+      readonly text: string;
+      readonly shown: string;
+    }[];
+    const shown = cases.map(({ text }) => ({ text, shown: textOf(segmentsOf(text, { partedBy: '"' })) }));
+    expect(shown).toEqual(cases);
   });
 
   it('is cut visibly, and says how much is missing', () => {
