@@ -15,6 +15,8 @@ export default defineConfig({
     reportCompressedSize: false,
     // Parts that several pages share, and the small pages, in one file each: many small ones compress worse.
     rolldownOptions: {
+      // No module that is left out reads a property for what its getter does.
+      treeshake: { propertyReadSideEffects: false },
       output: {
         codeSplitting: {
           groups: [

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cleanUpAfterEach } from '../process/harness/cleanup.js';
 import { eventually } from '../process/harness/wait.js';
 import type { Asked, World } from './harness/inbox.js';
-import { editAsJson, openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
+import { editAsJson, openInbox, openWorld, pageOn, rowOf, useBrowser } from './harness/inbox.js';
 
 interface Call {
   readonly state: string;
@@ -230,13 +230,16 @@ describe('a decision in the inbox', () => {
     await page.getByRole('button', { name: 'Review 31 …' }).click();
     const dialog = page.getByRole('dialog');
     const approve = dialog.getByRole('button', { name: 'Approve 30' });
-    await dialog.getByText('You can approve them after the end of each was on screen.').waitFor();
+    await dialog.getByText('You can approve them once all of each was on screen.').waitFor();
     await dialog.getByRole('row', { name: /long .* deny only: open it to approve it/ }).waitFor();
     expect(await approve.isDisabled()).toBe(true);
     await dialog.getByRole('button', { name: 'Deny 31' }).waitFor();
+    await dialog.getByRole('region', { name: 'The calls' }).focus();
+    await page.keyboard.press('End');
+    await page.waitForTimeout(600);
+    expect(await approve.isDisabled()).toBe(true);
     const more = dialog.getByRole('button', { name: 'Show more' });
-    for (let pages = 0; pages < 60 && (await more.count()) > 0; pages += 1)
-      await more.click({ timeout: 2000 }).catch(() => undefined);
+    await pageOn(more);
     await approve.click();
     await page.getByText('Approved: 30 calls').waitFor();
     // The list has a preview of the long one. Its card has the whole.
@@ -244,8 +247,7 @@ describe('a decision in the inbox', () => {
     await page.getByRole('heading', { name: 'long', exact: true }).waitFor();
     expect(await page.getByText('x'.repeat(20_000)).count()).toBe(1);
     const next = page.getByRole('button', { name: 'Show more' });
-    for (let pages = 0; pages < 60 && (await next.count()) > 0; pages += 1)
-      await next.click({ timeout: 2000 }).catch(() => undefined);
+    await pageOn(next);
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText('Approved: long').waitFor();
   });
@@ -260,11 +262,10 @@ describe('a decision in the inbox', () => {
     const text = Array.from({ length: 120 }, (_, nth) => `line ${String(nth)}`).join('\n');
     await editor.fill(JSON.stringify({ text }));
     const send = dialog.getByRole('button', { name: 'Approve these arguments' });
-    await dialog.getByText('You can send it after its end was on screen.').waitFor();
+    await dialog.getByText('You can send it once all of it was on screen.').waitFor();
     expect(await send.isDisabled()).toBe(true);
     const more = dialog.getByRole('button', { name: 'Show more' });
-    for (let pages = 0; pages < 60 && (await more.count()) > 0; pages += 1)
-      await more.click({ timeout: 2000 }).catch(() => undefined);
+    await pageOn(more);
     await send.click();
     expect((await stateOf(world, call, 'approved')).arguments).toEqual({ text });
   });
@@ -279,13 +280,12 @@ describe('a decision in the inbox', () => {
     const dialog = page.getByRole('dialog');
     await editor.fill(JSON.stringify({ note: 'b', script }));
     await dialog.locator('.cs-diff-line[data-sign="+"]', { hasText: '"note": "b"' }).waitFor();
-    await dialog.getByText('What you do not touch goes on below on the card.').waitFor();
+    await dialog.getByText('There is more on the card, which runs too.').waitFor();
     expect(await dialog.getByRole('button', { name: 'Approve these arguments' }).isDisabled()).toBe(true);
     await editor.press('ControlOrMeta+Enter');
     await dialog.getByRole('button', { name: 'Back to the card' }).click();
     const more = page.getByRole('button', { name: 'Show more' });
-    for (let pages = 0; pages < 60 && (await more.count()) > 0; pages += 1)
-      await more.click({ timeout: 2000 }).catch(() => undefined);
+    await pageOn(more);
     expect((await stateOf(world, call, 'awaiting_approval')).approval.responses).toEqual([]);
     await page.keyboard.press('e');
     await dialog.getByRole('button', { name: 'Approve these arguments' }).click();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { cleanUpAfterEach, temporaryFolder } from '../process/harness/cleanup.js';
-import { openInbox, openWorld, useBrowser } from './harness/inbox.js';
+import { openInbox, openWorld, pageOn, useBrowser } from './harness/inbox.js';
 
 /** 1280 × 800 at a zoom of 400 %, and a phone. */
 const zoomed = { width: 320, height: 200 };
@@ -64,20 +64,14 @@ describe('on a small screen', () => {
     const { page } = await openInbox(browser(), world.url, 'ann', { viewport: zoomed });
     await page.goto(`${world.url}/approvals/${call?.approval?.approvalId ?? ''}`);
     const approve = page.getByRole('button', { name: 'Approve', exact: true });
-    await page.getByText('You can approve it after its end was on screen.').waitFor();
+    await page.getByText('You can approve it once all of it was on screen.').waitFor();
     expect(await approve.isDisabled()).toBe(true);
     const card = await page.getByRole('article').innerText();
     expect(card.indexOf('cwd: /srv/production')).toBeGreaterThan(0);
     expect(card.indexOf('cwd: /srv/production')).toBeLessThan(card.indexOf('echo 0'));
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(zoomed.width);
     const end = page.locator('.cs-diff-line').last();
-    while (await approve.isDisabled()) {
-      await page
-        .getByRole('button', { name: 'Show more' })
-        .click({ timeout: 2000 })
-        .catch(() => undefined);
-      await page.waitForTimeout(100);
-    }
+    await pageOn(page.getByRole('button', { name: 'Show more' }));
     await end.scrollIntoViewIfNeeded();
     expect(await onScreen(page, '.cs-diff-line:last-child')).toEqual([true]);
     await approve.click();
@@ -118,13 +112,9 @@ describe('on a small screen', () => {
     await dialog.getByRole('button', { name: 'Deny 6' }).waitFor();
     const approve = dialog.getByRole('button', { name: 'Approve 6' });
     const labels = '[role="dialog"] tbody td:nth-child(3)';
-    await dialog.getByText('You can approve them after the end of each was on screen.').waitFor();
+    await dialog.getByText('You can approve them once all of each was on screen.').waitFor();
     expect(await approve.isDisabled()).toBe(true);
-    for (let pages = 0; pages < 60 && (await approve.isDisabled()); pages += 1)
-      await dialog
-        .getByRole('button', { name: 'Show more' })
-        .click({ timeout: 2000 })
-        .catch(() => undefined);
+    await pageOn(dialog.getByRole('button', { name: 'Show more' }));
     expect(await onScreen(page, labels)).toContain(true);
     await approve.click();
     await page.getByText('Approved: 6 calls').waitFor();

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { onCleanup, temporaryFolder } from '../../process/harness/cleanup.js';
 import { install } from '../../process/harness/standalone.js';
 import type { Installation } from '../../process/harness/standalone.js';
@@ -161,6 +161,14 @@ export async function openInbox(
 /** The row of a pending call. */
 export const rowOf = (page: Page, toolName: string) =>
   page.getByRole('list', { name: 'Pending approvals' }).getByRole('link', { name: toolName });
+
+/** Presses "Show more" until there is no more. A screen counts after a moment. */
+export async function pageOn(more: Locator): Promise<void> {
+  for (let pages = 0; pages < 100 && (await more.count()) > 0; pages += 1) {
+    await more.click({ timeout: 2000 }).catch(() => undefined);
+    await more.page().waitForTimeout(150);
+  }
+}
 
 /** Opens the edit of the current card as JSON, and returns its text box. */
 export async function editAsJson(page: Page) {

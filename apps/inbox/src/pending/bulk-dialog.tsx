@@ -60,10 +60,7 @@ export function BulkDialog(props: {
         <>
           <BulkFields {...{ approvals, reason, setReason, isTogether, setTogether }} />
           {possibleIn(approvals, preview, 'approve').length > 0 && (
-            <Unseen
-              seen={seen}
-              words="There are more lines. You can approve them after the end of each was on screen."
-            />
+            <Unseen seen={seen} words="There are more lines. You can approve them once all of each was on screen." />
           )}
           {approvals
             .flatMap(({ requirement }) => denialWords(requirement) || [])

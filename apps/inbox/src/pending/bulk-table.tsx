@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { chainWords, plainLabelWords, printable, requesterWords } from '@countersign/text';
-import { End, Marked, RiskBadge, glanceOf, problemWords } from '@countersign/react/parts';
+import { Marked, Part, RiskBadge, glanceOf, problemWords } from '@countersign/react/parts';
 import type { BulkResult } from '@countersign/react/parts';
 import { ScrollTable } from '../ui/table.js';
 import { glanceMax, isShownWhole, rowNotes } from './shown-whole.js';
@@ -22,7 +22,7 @@ export function BulkTable(props: {
         <tr key={approval.approvalId}>
           <th scope="row" className="cs-mono">
             <Marked text={approval.toolName} />
-            {results === undefined && isShownWhole(approval) && <End />}
+            {results === undefined && isShownWhole(approval) && <Part within="tr" />}
           </th>
           <td className="cs-mono wrap">
             <Marked text={glanceOf(approval.arguments, glanceMax)} />
@@ -31,11 +31,9 @@ export function BulkTable(props: {
                 {note}
               </p>
             ))}
-            {results === undefined && isShownWhole(approval) && <End />}
           </td>
           <td className="wrap">
             <Marked text={plainLabelWords(approval.labels)} />
-            {results === undefined && isShownWhole(approval) && <End />}
           </td>
           <td>
             <RiskBadge risk={approval.risk} />

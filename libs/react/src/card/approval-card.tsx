@@ -13,6 +13,7 @@ import { ArgumentsChange } from './arguments-change.js';
 import { Fact, Facts } from './facts.js';
 import { HiddenValues } from './hidden-values.js';
 import { People } from './people.js';
+import { Part } from './seen.js';
 import { Siblings } from './siblings.js';
 import { Told } from './told.js';
 
@@ -37,6 +38,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       <header className="cs-card-head">
         <h2 id="card-title" className="cs-card-title">
           <Marked text={approval.toolName} />
+          <Part />
         </h2>
         <div className="cs-card-badges">
           <RiskBadge risk={approval.risk} />
@@ -62,12 +64,14 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
           <HiddenValues key={approval.proposal.digest} approval={approval} />
           <p className="cs-notice">{schemaNoteWords(approval.schemaNotes)}</p>
+          <Part />
         </section>
         <Told approval={approval} />
         {original !== undefined && (
           <section aria-labelledby="card-change">
             <h3 id="card-change">What an approver changed</h3>
             <ArgumentsChange before={original} after={approval.arguments} />
+            <Part />
           </section>
         )}
         <Siblings approval={approval} />

@@ -6,7 +6,6 @@ import { looksHidden, membersOf, writtenMaskNote, writtenMasks } from '@counters
 import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';
-import { End } from './seen.js';
 import { hasPaths, isInline, membersAt, shownName, tableOf } from './value-table.js';
 import type { ValueTable } from './value-table.js';
 
@@ -44,7 +43,6 @@ export const Arguments = memo(function Arguments(props: {
           <DiffLines lines={block.lines} kind={block.kind} />
         </figure>
       ))}
-      <End />
     </div>
   );
 });

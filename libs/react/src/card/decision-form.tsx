@@ -59,7 +59,7 @@ export function DecisionForm(props: {
       />
       {children}
       {allowedDecisions.includes('approve') && (
-        <Unseen seen={seen} words="What will run goes on below. You can approve it after its end was on screen." />
+        <Unseen seen={seen} words="There is more of what will run. You can approve it once all of it was on screen." />
       )}
       {denial !== '' && allowedDecisions.includes('deny') && <p className="cs-muted">A denial {denial}.</p>}
       <div className="cs-actions">

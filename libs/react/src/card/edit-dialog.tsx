@@ -39,7 +39,7 @@ export default function EditDialog(props: EditProps): ReactNode {
   const [text, setText] = useState(() => draft ?? JSON.stringify(original, null, 2));
   const [way, setWay] = useState<'form' | 'json'>('form');
   const { value, isFine, form, problems, fine } = useEdited(text, approval, original);
-  // What runs is the text as it is now: each change of it has to be on screen to its end.
+  // What runs is the text as it is now: all of the change has to be on screen.
   const { state: seen, context } = useSeen(text);
   const canSend = isFine && cardSeen.isAll && seen.isAll && !isBusy && change === undefined;
   const isHeld = approval.risk === 'high';
@@ -83,7 +83,9 @@ export default function EditDialog(props: EditProps): ReactNode {
         </section>
       </div>
       <CardUnseen isSeen={cardSeen.isAll} onLookBack={() => onLookBack(text)} />
-      {isFine && <Unseen seen={seen} words="The change goes on below. You can send it after its end was on screen." />}
+      {isFine && (
+        <Unseen seen={seen} words="There is more of the change. You can send it once all of it was on screen." />
+      )}
     </SendingDialog>
   );
 }
@@ -93,7 +95,7 @@ function CardUnseen({ isSeen, onLookBack }: { readonly isSeen: boolean; readonly
   if (isSeen) return null;
   return (
     <p className="cs-more-below">
-      What you do not touch goes on below on the card. You can send the edit after the end of the card was on screen.{' '}
+      There is more on the card, which runs too. You can send the edit once all of it was on screen.{' '}
       <button type="button" className="cs-button cs-quiet" onClick={onLookBack}>
         Back to the card
       </button>

@@ -1,84 +1,68 @@
-import {
-  createContext,
-  useCallback,
-  useContext,
-  useEffect,
-  useId,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { createContext, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
+import { firstGap } from './seen-area.js';
+import type { Area } from './seen-area.js';
+import { watchPart } from './watch-part.js';
+import type { WatchedPart } from './watch-part.js';
 
-/** The ends of what is shown of a card, and whether each was on screen. */
+/** Brings a place of a part on screen. */
+type Bring = (gap: Pick<Area, 'left' | 'top'>) => void;
+
+/** The parts that have to be on screen. */
 interface Seen {
-  readonly report: (id: string, end: boolean | undefined) => void;
+  /** Returns how to end it. The same element goes on where it was: the rest of its content may have come. */
+  readonly add: (element: Element, isWhole: boolean, bring: Bring) => () => void;
 }
 
 const SeenContext = createContext<Seen | undefined>(undefined);
 
-/** Whether the person has seen all arguments. */
+/** Whether the person has seen all of what they decide. */
 export interface SeenState {
-  /** True once every end was on screen. */
+  /** True once all of every part was on screen. */
   readonly isAll: boolean;
-  /** Scrolls on towards the first end that was not on screen. */
+  /** Scrolls on to the first place that was not on screen. */
   readonly pageOn: () => void;
 }
 
 /**
- * Watches which arguments were on screen. A person can approve only after all of them were.
+ * Watches which parts were on screen. A person can approve only after all of each was.
  * @param of what is shown, such as its digest: with another one everything is unseen again
  */
 export function useSeen(of: string): { readonly state: SeenState; readonly context: Seen } {
-  const [ends, setEnds] = useState<{ readonly of: string; readonly seen: ReadonlyMap<string, boolean> }>();
-  const known = ends?.of === of ? ends.seen : undefined;
-  const report = useCallback(
-    (id: string, end: boolean | undefined) => {
-      setEnds((before) => {
-        const seen = new Map(before?.of === of ? before.seen : []);
-        if (end === undefined) seen.delete(id);
-        // Once seen is seen.
-        else seen.set(id, end || seen.get(id) === true);
-        return { of, seen };
-      });
+  const [seen, setSeen] = useState<string>();
+  const context = useMemo(() => createSeen((isAll) => setSeen(isAll ? of : undefined)), [of]);
+  return { state: { isAll: seen === of, pageOn: context.pageOn }, context };
+}
+
+function createSeen(onAll: (isAll: boolean) => void): Seen & Pick<SeenState, 'pageOn'> {
+  const known = new WeakMap<Element, WatchedPart>();
+  const parts = new Map<WatchedPart, { readonly element: Element; readonly bring: Bring }>();
+  const tell = (): void => onAll(parts.size > 0 && [...parts.keys()].every(({ isSeen }) => isSeen));
+  return {
+    add: (element, isWhole, bring) => {
+      const part = known.get(element) ?? { width: 0, height: 0, areas: [], isWhole, isSeen: false };
+      Object.assign(part, { isWhole, isSeen: false });
+      known.set(element, part);
+      parts.set(part, { element, bring });
+      tell();
+      const end = watchPart(element, part, tell);
+      return () => {
+        end();
+        parts.delete(part);
+        tell();
+      };
     },
-    [of],
-  );
-  const context = useMemo(() => ({ report }), [report]);
-  const isAll = known !== undefined && known.size > 0 && [...known.values()].every(Boolean);
-  const pageOn = (): void => {
-    const next = [...(known ?? [])].find(([, isSeen]) => !isSeen)?.[0];
-    const end = next === undefined ? null : document.getElementById(next);
-    if (end !== null) scrollTowards(end);
+    pageOn: () => {
+      const gaps = [...parts].flatMap(([part, { element, bring }]) => {
+        if (part.isSeen) return [];
+        const gap = firstGap(part.areas, part) ?? { left: 0, top: part.height };
+        return { gap, bring, y: element.getBoundingClientRect().top + gap.top };
+      });
+      // The uppermost: a part may stand in another one.
+      const next = gaps.sort((a, b) => a.y - b.y)[0];
+      next?.bring(next.gap);
+    },
   };
-  return { state: { isAll, pageOn }, context };
-}
-
-/** Scrolls by one page, so that nothing between is left out: first to where a box stands, then in it. */
-function scrollTowards(end: HTMLElement): void {
-  const boxes = boxesAround(end);
-  let page = Infinity;
-  for (const [nth, box] of boxes.entries()) {
-    page = Math.min(page, box.clientHeight * 0.9);
-    const bottom = box === document.scrollingElement ? box.clientHeight : box.getBoundingClientRect().bottom;
-    const left = (boxes[nth + 1] ?? end).getBoundingClientRect().bottom - bottom;
-    const before = box.scrollTop;
-    if (left >= 1) box.scrollBy({ top: Math.min(page, Math.ceil(left) + 1), behavior: 'instant' });
-    if (box.scrollTop !== before) return;
-  }
-  // It may stand to the side.
-  end.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-}
-
-/** What scrolls around an element, the outermost first. The page itself is such a box. */
-function boxesAround(element: HTMLElement): HTMLElement[] {
-  const boxes: HTMLElement[] = [];
-  for (let box = element.parentElement; box !== null; box = box.parentElement) {
-    const scrolls = box === document.scrollingElement || getComputedStyle(box).overflowY !== 'visible';
-    if (scrolls && box.scrollHeight > box.clientHeight + 1) boxes.unshift(box);
-  }
-  return boxes;
 }
 
 /** Says that the button is off until the rest was on screen, and shows more of it; nothing once all was. */
@@ -86,11 +70,24 @@ export function Unseen({ seen, words }: { seen: SeenState; words: string }): Rea
   if (seen.isAll) return null;
   return (
     <p className="cs-more-below">
-      {words}{' '}
-      <button type="button" className="cs-button cs-quiet" onClick={seen.pageOn}>
-        Show more
-      </button>
+      {words} <ShowMore onClick={seen.pageOn} />
     </p>
+  );
+}
+
+function ShowMore({ onClick }: { onClick: () => void }): ReactNode {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    const shown = button.current;
+    return () => {
+      // It goes away under the finger. Never to a button: Enter would press it.
+      if (document.activeElement === shown) shown?.closest<HTMLElement>('[tabindex="-1"]')?.focus();
+    };
+  }, []);
+  return (
+    <button ref={button} type="button" className="cs-button cs-quiet" onClick={onClick}>
+      Show more
+    </button>
   );
 }
 
@@ -99,25 +96,23 @@ export function SeenParts({ context, children }: { context: Seen | undefined; ch
   return <SeenContext.Provider value={context}>{children}</SeenContext.Provider>;
 }
 
-/** The end of a part: once it is on screen, the part counts as seen. */
-export function End({ isWhole = true }: { isWhole?: boolean }): ReactNode {
+/** Stands at the end of a part: all of the element that it is in has to be on screen. `within`: of that element around it. */
+export function Part({ isWhole = true, within }: { isWhole?: boolean; within?: string }): ReactNode {
   const seen = useContext(SeenContext);
-  const id = useId();
   const place = useRef<HTMLSpanElement>(null);
   useLayoutEffect(() => {
-    if (seen === undefined || place.current === null) return undefined;
-    seen.report(id, false);
-    if (!isWhole) return () => seen.report(id, undefined);
-    const observer = new IntersectionObserver((entries) => {
-      if (entries.some(({ isIntersecting }) => isIntersecting)) seen.report(id, true);
+    const mark = place.current;
+    const near = mark?.parentElement;
+    const part = within === undefined ? near : near?.closest(within);
+    if (!mark || !near || !part) return undefined;
+    return seen?.add(part, isWhole, ({ left, top }) => {
+      const [from, to] = [near.getBoundingClientRect(), part.getBoundingClientRect()];
+      mark.style.left = `${to.left - from.left + left}px`;
+      mark.style.top = `${to.top - from.top + top}px`;
+      mark.scrollIntoView({ block: 'start', inline: left > 0 ? 'start' : 'nearest', behavior: 'instant' });
     });
-    observer.observe(place.current);
-    return () => {
-      observer.disconnect();
-      seen.report(id, undefined);
-    };
-  }, [seen, id, isWhole]);
-  return <span ref={place} id={id} className="cs-end" />;
+  }, [seen, isWhole, within]);
+  return <span ref={place} className="cs-part-mark" />;
 }
 
 /** A box that scrolls, and says how much is below. */
@@ -134,8 +129,10 @@ export function SeenBox(props: {
   return (
     <>
       <div ref={box} className={className} tabIndex={0} role="group" aria-label={label}>
-        {children}
-        <End isWhole={isWhole} />
+        <div>
+          {children}
+          <Part isWhole={isWhole} />
+        </div>
       </div>
       <Below screens={below} />
     </>

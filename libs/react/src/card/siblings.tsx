@@ -12,6 +12,7 @@ import { countWords } from '../text/words.js';
 import { StateBadge } from '../ui/badges.js';
 import { LinkTo } from '../ui/link-to.js';
 import { Marked, Name } from '../ui/marked.js';
+import { Part } from './seen.js';
 import { SiblingsContext } from './siblings-shown.js';
 
 const shownMax = 12;
@@ -67,6 +68,7 @@ function Others({ approval, batch, others }: OthersProps): ReactNode {
         </button>
       )}
       <WholeStep approval={approval} callIds={batch.callIds} />
+      {isTogether && <Part />}
     </section>
   );
 }

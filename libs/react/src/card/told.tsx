@@ -4,7 +4,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import { answeredMaskNote, hiddenInAnswer } from '@countersign/text';
 import { Marked, Name } from '../ui/marked.js';
 import { Arguments } from './arguments.js';
-import { End } from './seen.js';
+import { Part } from './seen.js';
 
 /** The rest of what a person agrees to: an answer in place of the run, and the instructions that the agent gets. */
 export function Told({ approval }: { approval: ApprovalView }): ReactNode {
@@ -17,13 +17,14 @@ export function Told({ approval }: { approval: ApprovalView }): ReactNode {
             What the agent gets in place of a run: an answer of <Name text={proposal.proposedBy} />
           </h3>
           <Answer proposal={proposal} />
+          <Part />
         </section>
       )}
       {instructions.length > 0 && (
         <section aria-labelledby="card-told">
           <h3 id="card-told">What the agent is told</h3>
           <Instructions instructions={instructions} />
-          <End />
+          <Part />
         </section>
       )}
     </>

@@ -2,7 +2,7 @@
 export { Arguments } from '../card/arguments.js';
 export { ArgumentsChange } from '../card/arguments-change.js';
 export { ApprovalPane } from '../card/approval-pane.js';
-export { End, SeenParts, Unseen, useSeen } from '../card/seen.js';
+export { Part, SeenParts, Unseen, useSeen } from '../card/seen.js';
 export { callEventTypes, deliveryTypes, executionTypes } from '../client/event-types.js';
 export { listApprovals, readApproval, readCall, respondInBulk } from '../client/approvals.js';
 export type { Account, ApprovalPage, BulkResult, Remarks, Wanted } from '../client/approvals.js';
