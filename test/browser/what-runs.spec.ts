@@ -53,6 +53,7 @@ const columnsOf = `(() => {
 /** Run in the page: what a dragged scroll bar does, and a search of the browser. */
 const jumps = [
   `for (const box of document.querySelectorAll('.cs-pane-scroll, .cs-diff')) box.scrollTop = box.scrollHeight`,
+  `document.querySelector('.cs-arguments').scrollIntoView({ block: 'end' })`,
   `for (const box of document.querySelectorAll('.cs-pane-scroll, .cs-diff')) box.scrollTop = 0`,
   `document.querySelector('article .cs-diff-line:last-child, article .cs-member:last-child').scrollIntoView()`,
 ];
