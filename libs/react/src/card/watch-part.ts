@@ -59,29 +59,27 @@ export function watchPart(element: Element, part: WatchedPart, onLook: () => voi
 }
 
 /** Notes what is on screen of a part. Returns whether it is not what was there at the last look. */
-function note(
-  part: WatchedPart,
-  { time, isIntersecting, intersectionRect, boundingClientRect }: IntersectionObserverEntry,
-) {
-  const { x, y, width, height } = boundingClientRect;
+function note(part: WatchedPart, entry: IntersectionObserverEntry): boolean {
+  const { width, height } = entry.boundingClientRect;
   // Its lines are elsewhere.
   if (width !== part.width || height < part.height) Object.assign(part, { areas: [], last: undefined });
   Object.assign(part, { width, height });
   const { last } = part;
-  if (last !== undefined && time - last.time < restMs * 0.8) return true;
-  const { left, top, right, bottom } = intersectionRect;
-  const area = isIntersecting
-    ? {
-        left: Math.round(left - x),
-        top: Math.round(top - y),
-        right: Math.round(right - x),
-        bottom: Math.round(bottom - y),
-      }
-    : undefined;
-  part.last = { area, time };
+  if (last !== undefined && entry.time - last.time < restMs * 0.8) return true;
+  const area = areaOf(entry);
+  part.last = { area, time: entry.time };
   // It opens with what is on screen.
-  const rested = area && (last === undefined ? area : last.area && overlap(last.area, area));
+  const before = last === undefined ? area : last.area;
+  const rested = area && before && overlap(before, area);
   if (rested !== undefined) part.areas = withArea(part.areas, rested);
   part.isSeen = part.isWhole && part.areas.length > 0 && firstGap(part.areas, part) === undefined;
   return JSON.stringify(last?.area) !== JSON.stringify(area);
+}
+
+function areaOf({ isIntersecting, intersectionRect, boundingClientRect: { x, y } }: IntersectionObserverEntry) {
+  const { left, top, right, bottom } = intersectionRect;
+  const [across, down] = [(value: number) => Math.round(value - x), (value: number) => Math.round(value - y)];
+  return isIntersecting
+    ? { left: across(left), top: down(top), right: across(right), bottom: down(bottom) }
+    : undefined;
 }
