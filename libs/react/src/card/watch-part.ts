@@ -11,7 +11,7 @@ export interface WatchedPart {
   height: number;
   areas: readonly Area[];
   /** What was on screen at the last look; `time` in ms. */
-  last?: { readonly area: Area | undefined; readonly time: number };
+  last?: { readonly area: Area | undefined; readonly time: number } | undefined;
 }
 
 /** What passes by in less than this was not looked at, such as what is between when a scroll bar is dragged. */
@@ -60,20 +60,23 @@ export function watchPart(element: Element, part: WatchedPart, onLook: () => voi
 
 /** Notes what is on screen of a part. Returns whether it is not what was there at the last look. */
 function note(part: WatchedPart, entry: IntersectionObserverEntry): boolean {
-  const { width, height } = entry.boundingClientRect;
+  measure(part, entry.boundingClientRect);
+  const area = areaOf(entry);
+  // It opens with what is on screen.
+  const { last = { area, time: 0 } } = part;
+  if (entry.time - last.time < restMs * 0.8) return true;
+  const hasMoved = part.last === undefined || JSON.stringify(last.area) !== JSON.stringify(area);
+  part.last = { area, time: entry.time };
+  const rested = area && last.area && overlap(last.area, area);
+  if (rested !== undefined) part.areas = withArea(part.areas, rested);
+  part.isSeen = part.isWhole && part.areas.length > 0 && firstGap(part.areas, part) === undefined;
+  return hasMoved;
+}
+
+function measure(part: WatchedPart, { width, height }: DOMRectReadOnly): void {
   // Its lines are elsewhere.
   if (width !== part.width || height < part.height) Object.assign(part, { areas: [], last: undefined });
   Object.assign(part, { width, height });
-  const { last } = part;
-  if (last !== undefined && entry.time - last.time < restMs * 0.8) return true;
-  const area = areaOf(entry);
-  part.last = { area, time: entry.time };
-  // It opens with what is on screen.
-  const before = last === undefined ? area : last.area;
-  const rested = area && before && overlap(before, area);
-  if (rested !== undefined) part.areas = withArea(part.areas, rested);
-  part.isSeen = part.isWhole && part.areas.length > 0 && firstGap(part.areas, part) === undefined;
-  return JSON.stringify(last?.area) !== JSON.stringify(area);
 }
 
 function areaOf({ isIntersecting, intersectionRect, boundingClientRect: { x, y } }: IntersectionObserverEntry) {
