@@ -36,6 +36,7 @@ export type {
   ToolDefinition,
   ToolGating,
 } from './tools/tool-definition.js';
+export type { Labels } from './tools/call-labels.js';
 export type { WorkerHooks } from './hooks.js';
 export type { Middleware, RunningCall } from './execution/middleware.js';
 export type { ServeOptions } from './execution/serve.js';

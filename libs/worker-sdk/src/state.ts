@@ -1,5 +1,6 @@
 import { batchModes, type BatchMode, type ToolCallView } from '@countersign/contracts';
 import { z } from 'zod';
+import type { Labels } from './tools/call-labels.js';
 import { questionToolName, type ProposedCall } from './tools/tool-definition.js';
 
 /**
@@ -110,6 +111,11 @@ export interface Step {
   readonly parentCallId?: string | undefined;
   /** The person for whom the agent acts. That person cannot approve the calls. */
   readonly onBehalfOf?: string | undefined;
+  /**
+   * Labels of all calls of the step, such as the chat of the conversation, besides those of their tools, which count where both name
+   * one. It names no `cwd`, `mcpServer`, `mcpEndpoint` and `mcpDefinition`: these say where a tool works.
+   */
+  readonly labels?: Labels | undefined;
   /** The conversation, for predicates. It stays here. */
   readonly messages?: readonly unknown[] | undefined;
   readonly toolCalls: readonly ProposedCall[];

@@ -2,7 +2,7 @@ import type { Step } from '../state.js';
 import type { Worker } from '../worker-options.js';
 
 /** Members of the requests of one run. Repeat them when the run is resumed. */
-export type RunMembers = Pick<Step, 'parentCallId' | 'onBehalfOf'>;
+export type RunMembers = Pick<Step, 'labels' | 'parentCallId' | 'onBehalfOf'>;
 
 /** Members of a run whose framework does not hand over its signal where it asks for an approval. */
 export interface AbortableRunMembers extends RunMembers {

@@ -1,6 +1,8 @@
 import type { RequestedCall, ToolCallView } from '@countersign/contracts';
 import { jcsDigest } from '@countersign/contracts';
 import type { ApprovalContext, CheckedCall, GateTool, ProposedCall } from '../tools/tool-definition.js';
+import { checkedCallLabels } from '../tools/call-labels.js';
+import type { Labels } from '../tools/call-labels.js';
 import { requestedArguments } from '../ledger/read-run.js';
 import { isSameJson, issuesText } from '../tools/schema.js';
 import type { CallState, LocalFailure, Step } from '../state.js';
@@ -38,6 +40,8 @@ export async function planStep(
   tools: ReadonlyMap<string, GateTool>,
   around: PlanContext,
 ): Promise<StepPlan> {
+  // A mistake of the caller, and none of the model: nothing is requested.
+  if (step.labels !== undefined) checkedCallLabels(step.labels);
   const planned = await Promise.all(step.toolCalls.map((call) => planCall(call, step, tools, around)));
   const spoilt = step.batchMode === 'all-or-nothing' && planned.some((one) => 'failure' in one);
   const outcomes = planned.map((one, index): Planned => {
@@ -79,16 +83,33 @@ async function planCall(
     batch: step.toolCalls,
     context: given,
   };
-  const { parentCallId } = step;
-  const inside = parentCallId === undefined ? {} : { parentCallId };
   const isLookedFor = !checked.valid || recorded?.about === 'all';
   const view = isLookedFor ? await recorded?.find(call) : undefined;
-  if (view !== undefined) return { request: { ...(await repeatOf(view, tool, context)), ...inside } };
+  // A recorded call keeps its labels.
+  if (view !== undefined) {
+    return { request: { ...(await repeatOf(view, tool, context)), ...sharedBy(step, tool.labels) } };
+  }
   if (!checked.valid) {
     const message = `Invalid arguments: ${issuesText(checked.issues)}`;
     return { call, failure: { code: 'invalid-arguments', message } };
   }
-  return { request: { ...(await requestOf(call, tool, checked, context)), ...inside } };
+  const labelled = await labelsFor(checked, context);
+  if ('failure' in labelled) return { call, ...labelled };
+  const shared = sharedBy(step, labelled.labels, tool.labels);
+  return { request: { ...(await requestOf(call, tool, checked, context)), ...shared } };
+}
+
+/** The labels that a tool gives to this call. Without them a laxer rule might judge it, or another chat be asked. */
+async function labelsFor(
+  checked: CheckedCall,
+  context: ApprovalContext,
+): Promise<{ readonly labels: Labels } | { readonly failure: LocalFailure }> {
+  try {
+    return { labels: await checked.label(context) };
+  } catch (error) {
+    const message = `Its labels could not be made: ${error instanceof Error ? error.message : String(error)}`;
+    return { failure: { code: 'invalid-labels', message } };
+  }
 }
 
 /** The request of a recorded call once more. */
@@ -101,7 +122,6 @@ async function repeatOf(view: ToolCallView, tool: GateTool, context: ApprovalCon
   const { clientExecuted, idempotent } = tool;
   return {
     ...{ toolCallId, toolName, arguments: args, needsApproval: approval !== null, clientExecuted, idempotent },
-    ...labelsOf(tool),
   };
 }
 
@@ -127,14 +147,20 @@ async function requestOf(
     idempotent: tool.idempotent,
     ...(tool.expiresInMs === undefined ? {} : { expiresInMs: tool.expiresInMs }),
     ...(tool.allowedDecisions === undefined ? {} : { allowedDecisions: [...tool.allowedDecisions] }),
-    ...labelsOf(tool),
     ...(tool.hints === undefined ? {} : { hints: tool.hints }),
   };
 }
 
-/** The labels say to what the arguments are relative, so they are part of every request. */
-function labelsOf({ labels }: GateTool): Pick<RequestedCall, 'labels'> {
-  return labels === undefined ? {} : { labels: { ...labels } };
+/** The labels say to what the arguments are relative, so they are part of every request. The last one of a name counts. */
+function sharedBy(
+  { parentCallId, labels }: Step,
+  ...more: readonly (Labels | undefined)[]
+): Pick<RequestedCall, 'labels' | 'parentCallId'> {
+  const all = Object.fromEntries([labels, ...more].flatMap((one) => Object.entries(one ?? {})));
+  return {
+    ...(parentCallId === undefined ? {} : { parentCallId }),
+    ...(Object.keys(all).length === 0 ? {} : { labels: all }),
+  };
 }
 
 function callStateOf(planned: Planned): CallState {

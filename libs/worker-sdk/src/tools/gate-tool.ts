@@ -1,6 +1,7 @@
 import { decisionTypes } from '@countersign/contracts';
 import type { JsonObject, Presented } from '@countersign/contracts';
 import type { z } from 'zod';
+import { checkedCallLabels } from './call-labels.js';
 import { createJudge, cut } from './judge.js';
 import type { InputIssue } from './json-schema.js';
 import { inputSchemaOf, type JsonSchema } from './schema.js';
@@ -34,7 +35,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
   assertRunnable(definition);
   checkInteger(`tool ${definition.name}`, 'toolTimeoutMs', definition.toolTimeoutMs);
   const schema = inputSchemaOf(definition.inputSchema);
-  const { name, description, approvalPrompt, execute } = definition;
+  const { name, description, approvalPrompt, execute, labels } = definition;
   warnOfNotes(name, schema.notes);
   const judge = createJudge(definition);
   return {
@@ -48,7 +49,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
     toolTimeoutMs: definition.toolTimeoutMs,
     expiresInMs: definition.expiresInMs,
     allowedDecisions: definition.allowedDecisions,
-    labels: definition.labels,
+    labels: typeof labels === 'function' ? undefined : labels,
     hints: definition.hints,
     signalOf: definition.signalOf,
     check: async (args, isRecorded) => {
@@ -70,6 +71,8 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
         describe: async (context) =>
           (await prompt(approvalPrompt, input, context)) ?? description ?? `Run ${name} with these arguments?`,
         present: (context) => presentedBy(definition, input, context),
+        label: async (context) =>
+          typeof labels === 'function' ? checkedCallLabels(await labels(await judged(), context)) : {},
         execute: execute === undefined ? undefined : async (context) => execute(input, context),
       };
     },
@@ -102,8 +105,9 @@ function assertRunnable(definition: {
   readonly execute?: unknown;
   readonly clientExecuted?: unknown;
   readonly allowedDecisions?: readonly string[];
+  readonly labels?: unknown;
 }): void {
-  const { name, needsApproval, decide, execute, clientExecuted, allowedDecisions = [] } = definition;
+  const { name, needsApproval, decide, execute, clientExecuted, allowedDecisions = [], labels } = definition;
   const runsHere = typeof execute === 'function';
   if (!runsHere && clientExecuted !== true) {
     throw new TypeError(`tool ${name}: give it \`execute\`, or \`clientExecuted: true\` if the client runs it`);
@@ -116,6 +120,9 @@ function assertRunnable(definition: {
   }
   if (!['undefined', 'function'].includes(typeof decide)) {
     throw new TypeError(`tool ${name}: \`decide\` must be a function`);
+  }
+  if (!['undefined', 'object', 'function'].includes(typeof labels)) {
+    throw new TypeError(`tool ${name}: \`labels\` must be an object or a function`);
   }
   const decisions: readonly string[] = decisionTypes;
   const other = allowedDecisions.find((decision) => !decisions.includes(decision));

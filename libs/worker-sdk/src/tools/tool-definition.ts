@@ -9,6 +9,7 @@ import type {
   ToolHints,
 } from '@countersign/contracts';
 import type { z } from 'zod';
+import type { Labels } from './call-labels.js';
 import type { InputIssue } from './json-schema.js';
 import type { InputOf, JsonSchema } from './schema.js';
 
@@ -127,7 +128,15 @@ export interface ToolGating<I, C = unknown> {
   /** How long people may take, in ms. Default: the policy's, 1 h (3,600,000). */
   readonly expiresInMs?: DurationMs;
   readonly allowedDecisions?: readonly DecisionType[];
-  readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * Shown to people, and the policy and the channels can use them. `cwd`, `mcpServer`, `mcpEndpoint` and `mcpDefinition` also say where
+   * the tool works: with another one it is another call, and a worker whose tool has another one does not run it. No other label makes
+   * another call: a recorded one keeps the labels that it was requested with first.
+   *
+   * A function gives labels to each call, such as the chat of its conversation. It names none of these four. The call fails
+   * (`invalid-labels`) where it throws or returns anything but texts by name.
+   */
+  readonly labels?: Labels | ((input: I, context: ApprovalContext<C>) => Labels | Promise<Labels>);
 }
 
 interface ToolBase<S, I, C> extends ToolGating<I, C> {
@@ -180,6 +189,8 @@ export interface CheckedCall<C = unknown> {
   readonly describe: (context: ApprovalContext<C>) => Promise<string>;
   /** What people see besides. */
   readonly present: (context: ApprovalContext<C>) => Presented;
+  /** The labels that the tool gives to this call, besides its own. @throws what the function of the tool throws, and a TypeError for what is no label. */
+  readonly label: (context: ApprovalContext<C>) => Promise<Labels>;
   /** Runs the tool. A client-executed tool has none. */
   readonly execute: ((context: ExecutionContext<C>) => Promise<unknown>) | undefined;
 }
@@ -197,7 +208,8 @@ export interface GateTool<C = unknown> {
   readonly toolTimeoutMs: number | undefined;
   readonly expiresInMs: DurationMs | undefined;
   readonly allowedDecisions: readonly DecisionType[] | undefined;
-  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Those that all calls of the tool have. */
+  readonly labels: Labels | undefined;
   readonly hints: ToolHints | undefined;
   readonly signalOf: ((context: C | undefined) => AbortSignal | undefined) | undefined;
   /**
