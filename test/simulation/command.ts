@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { defences, isDefence } from './defences.ts';
 import type { Defence } from './defences.ts';
@@ -5,7 +7,7 @@ import { knownSeeds, rememberSeeds } from './known-seeds.ts';
 import { simulate } from './simulate.ts';
 import type { Outcome } from './simulate.ts';
 
-const help = `npm run sim [-- --without DEFENCE] [-- --teeth [--remember]] [-- --digests]
+const help = `npm run sim [-- --without DEFENCE] [-- --teeth [--remember]] [-- --digests] [-- --log FOLDER]
 
 Lives through 500 small installations in virtual time, each with its own faults, all of it drawn from a seed, and checks
 what Countersign promises. SEED=n replays one and prints what happened; SEEDS=n lives through n, from FIRST_SEED (1) on, and
@@ -13,6 +15,7 @@ ALSO_SEEDS=n,n through these as well.
 --without DEFENCE takes a defence out of the product: then the run says how many seeds notice.
 --teeth takes out each defence in turn, and names a seed that notices: the one which noticed last time, or the first one; red
 when none of 200 does. With --remember these seeds are tried first from now on.
+--log FOLDER writes the log of each seed that keeps its promises, as FOLDER/SEED.ndjson.
 --digests prints the digest of each seed's trace: the same for every run of the same code.
 
 Defences: ${Object.keys(defences).join(', ')}`;
@@ -22,6 +25,8 @@ interface Wanted {
   readonly seeds: readonly number[];
   readonly without: Defence | null;
   readonly digests: boolean;
+  /** The folder for the logs. Absent: none is written. */
+  readonly log?: string | undefined;
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -35,10 +40,11 @@ export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv
       teeth: { type: 'boolean', default: false },
       remember: { type: 'boolean', default: false },
       digests: { type: 'boolean', default: false },
+      log: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
-  const { without = env['DEFENCE'] ?? null, digests } = values;
+  const { without = env['DEFENCE'] ?? null, digests, log } = values;
   const [first, count] = [Number(env['SEED'] ?? env['FIRST_SEED'] ?? '1'), Number(env['SEEDS'] ?? '500')];
   const also = (env['ALSO_SEEDS'] ?? '').split(',').filter(Boolean).map(Number);
   if (values.help) {
@@ -55,7 +61,7 @@ export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv
   }
   if (values.teeth) return showTeeth(first, values.remember);
   const seeds = [...Array.from({ length: count }, (_, nth) => first + nth), ...also];
-  return env['SEED'] === undefined ? sweep({ seeds, without, digests }) : replay(first, without);
+  return env['SEED'] === undefined ? sweep({ seeds, without, digests, log }) : replay(first, without);
 }
 
 async function replay(seed: number, without: Defence | null): Promise<number> {
@@ -66,7 +72,7 @@ async function replay(seed: number, without: Defence | null): Promise<number> {
   return violations.length === 0 ? 0 : 1;
 }
 
-async function sweep({ seeds, without, digests }: Wanted): Promise<number> {
+async function sweep({ seeds, without, digests, log }: Wanted): Promise<number> {
   const noticedBy = new Map<string, number>();
   const count = seeds.length;
   let [red, events] = [0, 0];
@@ -76,6 +82,7 @@ async function sweep({ seeds, without, digests }: Wanted): Promise<number> {
     events += outcome.events;
     if (digests) say(`${seed} ${outcome.digest}`);
     const [broken] = outcome.violations;
+    if (log !== undefined && broken === undefined) writeLog(log, outcome);
     if (broken !== undefined) {
       red += 1;
       noticedBy.set(broken.checker, (noticedBy.get(broken.checker) ?? 0) + 1);
@@ -91,6 +98,10 @@ async function sweep({ seeds, without, digests }: Wanted): Promise<number> {
   const by = [...noticedBy].sort((one, other) => other[1] - one[1]).map(([checker, times]) => `${checker} ${times}`);
   say(`without ${without}: ${red} of ${count} seeds notice (${by.join(', ')}); ${seconds} s`);
   return red > 0 ? 0 : 1;
+}
+
+function writeLog(folder: string, { seed, log }: Outcome): void {
+  writeFileSync(join(folder, `${seed}.ndjson`), log.map((event) => `${JSON.stringify(event)}\n`).join(''));
 }
 
 const teethSeedsMax = 200;

@@ -1,3 +1,4 @@
+import type { RecordedEvent } from '@countersign/contracts';
 import { readable } from '@countersign/event-store/testing';
 import type { KnownRequest } from '@countersign/gateway';
 import { startAgents } from './actors/agent.ts';
@@ -56,6 +57,8 @@ export interface Outcome {
   readonly trace: readonly string[];
   readonly digest: string;
   readonly events: number;
+  /** The log in its stored form. */
+  readonly log: readonly RecordedEvent[];
   readonly virtualMs: number;
 }
 
@@ -160,6 +163,7 @@ async function live(site: Site): Promise<Outcome> {
     trace: world.trace.lines(),
     digest: world.trace.digest(),
     events: world.log.events.length,
+    log: world.log.events,
     virtualMs: world.clock.monotonic(),
   };
 }
