@@ -1,47 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import type { RecordedEvent } from '@countersign/contracts';
 import { progressOf, toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
-import type { CallRow } from './call-row.js';
-import { foldCall } from './evolve.js';
-import { toToolCallView } from './views.js';
+import { readGoldenLog } from './testing/golden-log.js';
 
 /** A log that a process of schema version 1 wrote: edits, rounds, escalations, silence, batches, grants, executions. */
-const log = readFileSync(join(import.meta.dirname, 'golden', 'version-1.ndjson'), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as RecordedEvent);
-
-const streams = Map.groupBy(log, ({ stream }) => stream);
-const calls = [...streams]
-  .filter(([stream]) => stream.startsWith('toolCall-'))
-  .map(([, events]) => foldCall(events))
-  .filter((row) => row !== undefined);
-
-/** The only call of a run; of a batch the n-th one. */
-function callOf(run: string, nth = 0): CallRow {
-  const row = calls.filter(({ request }) => request.runId === `run-${run}`)[nth];
-  if (row === undefined) throw new Error(`the log has no call of ${run}`);
-  return row;
-}
-
-const shownOf = (run: string, nth = 0) => toToolCallView(callOf(run, nth), 'whole');
-
-/** Whether a worker could claim the call now, with the arguments that the view shows. */
-function isClaimable(row: CallRow): boolean {
-  const { actionDigest } = toToolCallView(row, 'whole');
-  const { callId } = row.request;
-  const who = { callId, resolverId: 'r', claimedBy: 'worker', leaseMs: 60_000, claimId: 'c', idempotencyKey: callId };
-  const at = Date.parse('2026-11-27T11:55:00.000Z');
-  // The fold passes the request on as it is; the batch of each member is known to have begun.
-  const call = row as unknown as ToolCall;
-  return (
-    toolCallRules.claimExecution({ type: 'ClaimExecution', at, actionDigest, batch: 'begun', ...who }, call).status ===
-    'accepted'
-  );
-}
+const { callOf, claimable, shownOf } = readGoldenLog('version-1');
 
 function respondAs(run: string, principal: string, groups: readonly string[]) {
   const row = callOf(run);
@@ -58,10 +21,7 @@ function respondAs(run: string, principal: string, groups: readonly string[]) {
 
 describe('a log of version 1', () => {
   it('folds to calls of which only these may run, with these arguments', () => {
-    const claimable = calls
-      .filter(isClaimable)
-      .map((row) => [row.request.runId.replace('run-', ''), toToolCallView(row, 'whole').arguments]);
-    expect(claimable).toEqual([
+    expect(claimable()).toEqual([
       ['edit-asked-again-and-approved', { to: 'other' }],
       ['silence', { to: 'team' }],
       ['escalated-then-edited-by-managers', { amount: 7 }],
@@ -108,7 +68,7 @@ describe('a log of version 1', () => {
     const [approval] = callOf(run).approvals;
     const missing = approval === undefined ? [] : progressOf(approval).map((stage) => stage.missingOf);
     expect(missing.at(-1)).toEqual(['security']);
-    expect(isClaimable(callOf(run))).toBe(false);
+    expect(claimable().map(([one]) => one)).not.toContain(run);
   });
 
   it('says who proposed what is asked, also where an older version asked about an edit again', () => {

@@ -10,20 +10,22 @@ const golden = (name: string): readonly StoredEvent[] =>
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as StoredEvent);
-const log = golden('version-1.ndjson');
 
 describe('the judge of legality', () => {
-  it('accepts every event of a log that a process of schema version 1 wrote', () => {
-    const legality = createLegality(new Map());
-    const found = log.flatMap((stored): readonly unknown[] => {
-      const event = readStored(stored);
-      if ('unreadable' in event) return [event.unreadable];
-      const { illegal } = legality.judge(event);
-      return illegal.map((one) => ({ ...one, stream: event.stream, revision: event.revision, type: event.type }));
-    });
-    expect(found).toEqual([]);
-    expect(legality.unrecordedPolicies()).toEqual([]);
-  });
+  it.each(['version-1', 'version-1-channels'])(
+    'accepts every event of the log %s, which a process of that version wrote',
+    (name) => {
+      const legality = createLegality(new Map());
+      const found = golden(`${name}.ndjson`).flatMap((stored): readonly unknown[] => {
+        const event = readStored(stored);
+        if ('unreadable' in event) return [event.unreadable];
+        const { illegal } = legality.judge(event);
+        return illegal.map((one) => ({ ...one, stream: event.stream, revision: event.revision, type: event.type }));
+      });
+      expect(found).toEqual([]);
+      expect(legality.unrecordedPolicies()).toEqual([]);
+    },
+  );
 
   it('accepts votes that a version counted by the lower case of names, and names those that one person may have cast twice', () => {
     const legality = createLegality(new Map());
