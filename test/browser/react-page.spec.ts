@@ -117,9 +117,20 @@ describe('the card in a page of another application', () => {
     await page.getByRole('button', { name: /first_part/ }).click();
     await page.getByRole('list', { name: 'Other calls of the step' }).getByText('other_part').waitFor();
     await page.locator('button.cs-approve:not([disabled])').waitFor();
+    // The card does not know of the edit yet.
+    let onPressed: () => void = () => undefined;
+    const pressed = new Promise<void>((resolve) => (onPressed = resolve));
+    const calls = /\/v1\/tool-calls\//;
+    await page.route(calls, (route) => pressed.then(() => route.continue()));
     await world.send('bob', 'POST', `/v1/approvals/${other?.approval?.approvalId ?? ''}/responses`, {
       decision: { type: 'edit', arguments: { n: 99 } },
     });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.locator('.cs-problem-line').getByText('What is asked has changed since').waitFor();
+    // The browser complains of the 409.
+    complaints.splice(0);
+    onPressed();
+    await page.unroute(calls);
     const notice = page.getByRole('alert', { name: 'What has changed in the step' });
     await notice.getByText('99').waitFor({ timeout: 10_000 });
     expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);

@@ -306,6 +306,27 @@ test('a "yes" to the prompt of a step releases no call that it did not show', as
   expect(last.contents).toMatchObject([{ result: { dropped: 'step' } }, { callId: 'b' }, { result: { dropped: 'z' } }]);
 });
 
+test('a "yes" to the prompt of a step is refused for an edit that comes after the chat has looked', async () => {
+  const [worker, kim, mo] = [desk.worker(), desk.person('kim'), desk.person('mo')];
+  const calls = ['step', 'y'].map((table, index) => callOf('ab'.charAt(index), 'drop_table', table));
+  const first = await askAbout(worker, kim, 'in-between', calls);
+  const [prompt] = promptsOf(requestsOf(first));
+  let edits = 0;
+  const inBetween: typeof kim = {
+    ...kim,
+    respond: async (...given) => {
+      edits += 1;
+      const decision = { type: 'edit', arguments: { table: 'all' } } as const;
+      if (edits === 1) await mo.respond(prompt![1]!.id, { decision });
+      return kim.respond(...given);
+    },
+  };
+  const yes = messageOf('kim', sent(responsesTo(prompt!, true)));
+  const turn = await answerTo(worker, sessionOf(inBetween), first.state, yes);
+  expect(codesOf(turn)).toEqual(['digest-mismatch', 'StaleResponseError']);
+  expect(releasedBy(promptsOf(requestsOf(turn))[0]!)).toMatchObject([{ toolCallId: 'b', arguments: { table: 'all' } }]);
+});
+
 test('a call that another process has claimed is in the turn with its state', async () => {
   const [worker, kim] = [desk.worker(), desk.person('kim')];
   const first = await askAbout(

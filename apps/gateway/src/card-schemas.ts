@@ -25,6 +25,7 @@ const cardPressSchema = z
         proposalDigest: proposalDigestSchema,
         shownDigest: shownDigestSchema.exactOptional(),
         shownRevision: approvalViewSchema.shape.shownRevision.exactOptional(),
+        shownOthersDigest: approvalViewSchema.shape.shownOthersDigest,
       })
       .meta({
         id: 'CardPressRequest',

@@ -1,4 +1,4 @@
-import { allApproversOf, lostVotes, mayDecide, missingApprovers } from '@countersign/commands';
+import { allApproversOf, lostVotes, mayDecide, missingApprovers, othersDigestOf } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { shownDigest } from '@countersign/contracts';
 import type { ApprovalView, RunView, ToolCallView } from '@countersign/contracts';
@@ -44,8 +44,14 @@ export function viewsFor(
     const missing = missingApprovers(ports, toolCall(row), approval, approvers);
     return missing === null ? mine : { ...mine, noApproverLeft: missing };
   };
+  const others = (row: CallRow, approval: Approval): Pick<ApprovalView, 'shownOthersDigest'> => {
+    if (approval.resolution.status !== 'pending') return {};
+    const digest = othersDigestOf(row, (callId) => readable(readModel.toolCall(actor.tenant, callId)));
+    return digest === undefined ? {} : { shownOthersDigest: digest };
+  };
   const withStanding = (row: CallRow, approval: Approval, view: ApprovalView): ApprovalView => ({
     ...view,
+    ...others(row, approval),
     ...standing(row, approval),
     ...withoutLost(view, lostVotes(ports, toolCall(row), approval)),
   });
@@ -62,7 +68,11 @@ export function viewsFor(
       withStanding(call, approval, toApprovalView({ call, approval }, visibility(call))),
     masked: ({ call, approval }) => {
       const view = toApprovalView({ call, approval }, 'masked');
-      return { ...view, ...withoutLost(view, lostVotes(ports, toolCall(call), approval)) };
+      return {
+        ...view,
+        ...others(call, approval),
+        ...withoutLost(view, lostVotes(ports, toolCall(call), approval)),
+      };
     },
     call: (row) => toCall(row, toToolCallView(row, visibility(row))),
     run: (runId, rows) => {
@@ -107,4 +117,9 @@ function withoutLost(
     instructions,
     shownDigest: shownDigest(proposal.digest, instructions),
   };
+}
+
+/** Nothing is said of a call that was set aside: what it proposes now is not known. */
+function readable(row: CallRow | undefined): CallRow | undefined {
+  return row?.unreadable === null ? row : undefined;
 }

@@ -52,17 +52,20 @@ type Approval struct {
 	ShownDigest string `json:"shownDigest"`
 	// ShownRevision counts the changes of what is shown, and never comes back.
 	ShownRevision int `json:"shownRevision"`
+	// ShownOthersDigest is of what the other calls of the step propose, where they run together: an approval may release them.
+	ShownOthersDigest string `json:"shownOthersDigest"`
 }
 
 // Response is what a person decided.
 type Response struct {
 	Decision Vote `json:"decision"`
-	// ProposalDigest, ShownDigest and ShownRevision say what the person saw. A denial needs the first one alone.
-	ProposalDigest string `json:"proposalDigest,omitempty"`
-	ShownDigest    string `json:"shownDigest,omitempty"`
-	ShownRevision  int    `json:"shownRevision,omitempty"`
-	Reason         string `json:"reason,omitempty"`
-	Instruction    string `json:"instruction,omitempty"`
+	// ProposalDigest, ShownDigest, ShownRevision and ShownOthersDigest say what the person saw. A denial needs the first one alone.
+	ProposalDigest    string `json:"proposalDigest,omitempty"`
+	ShownDigest       string `json:"shownDigest,omitempty"`
+	ShownRevision     int    `json:"shownRevision,omitempty"`
+	ShownOthersDigest string `json:"shownOthersDigest,omitempty"`
+	Reason            string `json:"reason,omitempty"`
+	Instruction       string `json:"instruction,omitempty"`
 	// Key is an Idempotency-Key of yours, such as that of the update in which a bot got the press. Default: a new one.
 	Key string `json:"-"`
 }

@@ -40,9 +40,10 @@ func run() error {
 	}
 	for _, approval := range approvals {
 		answered, err := kim.Respond(ctx, approval.ApprovalID, countersign.Response{
-			Decision:       countersign.Vote{Type: "approve"},
-			ProposalDigest: approval.Proposal.Digest,
-			ShownDigest:    approval.ShownDigest,
+			Decision:          countersign.Vote{Type: "approve"},
+			ProposalDigest:    approval.Proposal.Digest,
+			ShownDigest:       approval.ShownDigest,
+			ShownOthersDigest: approval.ShownOthersDigest,
 		})
 		var refusal *countersign.Refusal
 		if errors.As(err, &refusal) {

@@ -19,7 +19,9 @@ async def main():
     async with FrontEnd(url, token) as front_end:
         kim = front_end.as_(user, groups)
         async for approval in kim.approvals(mine="true"):
-            shown = {"proposalDigest": approval["proposal"]["digest"], "shownDigest": approval["shownDigest"]}
+            # Also of what the other calls of its step propose, where they run together.
+            of = {name: approval.get(name) for name in ("shownDigest", "shownOthersDigest")}
+            shown = {"proposalDigest": approval["proposal"]["digest"], **of}
             try:
                 answered = await kim.respond(approval["approvalId"], {"type": "approve"}, **shown)
                 print(approval["toolName"], answered["state"])

@@ -134,6 +134,8 @@ foreach ($answers as $answer) {
         $answer['reason'] ?? null,
         digest: $answer['digest'] ?? ($isApproved ? '' : null),
         shownRevision: $isApproved ? $answer['shownRevision'] ?? 0 : null,
+        // As they were when `othersDigest` was compared: the ledger refuses a "yes" after an edit since.
+        shownOthersDigest: $isApproved ? ($asked[$approvalId] ?? null)?->shownOthersDigest : null,
     );
     try {
         // The key is that of the answer: a second tab, or a request that is sent again, is the same answer.

@@ -38,6 +38,8 @@ final class ApprovalRequest
      * @param list<array<string, mixed>> $others the other calls of a step that runs together or not at all, as `Approver::requests` reads them: a "yes" may
      *   release them, also those that are decided
      * @param ?string $othersDigest of what `others` propose. Null: the call is decided alone, or nobody has read them
+     * @param ?string $shownOthersDigest the ledger's digest of what the other calls propose. A "yes" that carries it is refused once that has changed. Null:
+     *   the call is decided alone
      */
     public function __construct(
         public readonly string $approvalId,
@@ -71,6 +73,7 @@ final class ApprovalRequest
         public readonly ?string $agentDescription = null,
         public readonly array $others = [],
         public readonly ?string $othersDigest = null,
+        public readonly ?string $shownOthersDigest = null,
     ) {
     }
 
@@ -197,6 +200,7 @@ final class ApprovalRequest
             agentDescription: $words ?? '',
             others: $others,
             othersDigest: Together::digestOf($others),
+            shownOthersDigest: $approval->shownOthersDigest ?? null,
             hidden: [
                 ...array_map(fn (object $one) => $one->pointer, $approval->hiddenValues ?? []),
                 ...array_map(fn (object $one) => "{$one->pointer} of the answer", $proposal->hiddenValues ?? []),

@@ -19,6 +19,7 @@ final class ApprovalResponse
      *   or an object keeps each `{}`
      * @param ?string $instruction what the agent is told afterwards
      * @param ?int $shownRevision of the `ApprovalRequest`. With it, a response that is sent again later decides nothing but what its person saw
+     * @param ?string $shownOthersDigest of the `ApprovalRequest`. With it, a "yes" releases the other calls of its step only as they were then
      */
     public function __construct(
         public readonly string $approvalId,
@@ -30,6 +31,7 @@ final class ApprovalResponse
         public readonly array|object|string|null $editedArgs = null,
         public readonly ?string $instruction = null,
         public readonly ?int $shownRevision = null,
+        public readonly ?string $shownOthersDigest = null,
     ) {
         if (!$approved && $editedArgs !== null) {
             throw new InvalidArgumentException('editedArgs: a denial has none.');
@@ -55,6 +57,7 @@ final class ApprovalResponse
             instruction: $instruction,
             // A denial only restricts: it counts as long as the same is asked.
             shownRevision: $approved ? $request->shownRevision : null,
+            shownOthersDigest: $approved ? $request->shownOthersDigest : null,
         );
     }
 
@@ -90,6 +93,7 @@ final class ApprovalResponse
             'instruction' => $this->instruction,
             'shownDigest' => $this->digest,
             'shownRevision' => $this->shownRevision,
+            'shownOthersDigest' => $this->shownOthersDigest,
         ];
         return ['decision' => $decision, ...array_filter($optional, fn (string|int|null $value) => $value !== null)];
     }

@@ -15,10 +15,11 @@ test('a request and a response survive an array and JSON', function () {
     $response = ApprovalResponse::to($request, approved: false, reason: 'User denied', approvedBy: 'kim');
     same($response->toArray(), ApprovalResponse::fromArray(json_decode(json_encode($response->toArray()), true))->toArray());
     same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'shownDigest' => 'sha256:1'], $response->body());
-    $seen = ApprovalRequest::fromArray(['shownRevision' => 3] + $request->toArray());
+    $seen = ApprovalRequest::fromArray(['shownRevision' => 3, 'shownOthersDigest' => 'sha256:2'] + $request->toArray());
     $yes = ApprovalResponse::fromArray(json_decode(json_encode(ApprovalResponse::to($seen, true)->toArray()), true));
-    same(['decision' => ['type' => 'approve'], 'shownDigest' => 'sha256:1', 'shownRevision' => 3], $yes->body());
-    same(null, ApprovalResponse::to($seen, false)->shownRevision);
+    same(['decision' => ['type' => 'approve'], 'shownDigest' => 'sha256:1', 'shownRevision' => 3, 'shownOthersDigest' => 'sha256:2'], $yes->body());
+    $no = ApprovalResponse::to($seen, false);
+    same([null, null], [$no->shownRevision, $no->shownOthersDigest]);
     foreach (['{"filter":{}}', (object) ['filter' => (object) []]] as $edited) {
         $edit = ApprovalResponse::to($request, true, editedArgs: $edited);
         $again = ApprovalResponse::fromArray(json_decode(json_encode($edit->toArray()), true));

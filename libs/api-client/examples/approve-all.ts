@@ -7,9 +7,10 @@ const api = createApiClient({ url, token });
 
 const { data, error } = await api.GET('/v1/approvals', { params: { query: { state: 'pending' } } });
 if (error !== undefined) throw new Error(`${error.code}: ${error.detail}`);
-for (const { approvalId, proposal, shownDigest } of data.approvals) {
+for (const { approvalId, proposal, shownDigest, shownOthersDigest = null } of data.approvals) {
+  const shown = { proposalDigest: proposal.digest, shownDigest, shownOthersDigest };
   await api.POST('/v1/approvals/{approvalId}/responses', {
     params: { path: { approvalId } },
-    body: { decision: { type: 'approve' }, proposalDigest: proposal.digest, shownDigest },
+    body: { decision: { type: 'approve' }, ...shown },
   });
 }

@@ -10,10 +10,11 @@ const user = { id: 'kim@example.com', groups: ['support'] };
 const kim = frontEnd.as(user);
 const { data, error } = await kim.GET('/v1/approvals', { params: { query: { mine: 'true' } } });
 if (error !== undefined) throw new Error(`${error.code}: ${error.detail}`);
-for (const { approvalId, proposal, shownDigest, toolName } of data.approvals) {
+for (const { approvalId, proposal, shownDigest, shownOthersDigest = null, toolName } of data.approvals) {
+  const shown = { proposalDigest: proposal.digest, shownDigest, shownOthersDigest };
   const answered = await kim.POST('/v1/approvals/{approvalId}/responses', {
     params: { path: { approvalId } },
-    body: { decision: { type: 'approve' }, proposalDigest: proposal.digest, shownDigest },
+    body: { decision: { type: 'approve' }, ...shown },
   });
   console.log(toolName, answered.data?.state ?? answered.error?.code);
 }

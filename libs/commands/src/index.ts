@@ -43,6 +43,7 @@ export type { KnownStops, KnownStopsPorts } from './stops/known-stops.js';
 export { createWriteSide, forgetStreams, learnCalls } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';
 export { withoutWrites, WouldWriteError } from './without-writes.js';
+export { othersDigestOf } from './people/shown-others.js';
 export { mayDecide } from './people/may-decide.js';
 export { allApproversOf, lostVotes, missingApprovers, withVotesNow } from './request/approvers.js';
 export type { MissingApprovers } from './request/approvers.js';

@@ -93,6 +93,15 @@ export function shownDigest(
 }
 
 /**
+ * The digest of what the other calls of a step propose that runs together: `sha256:` and the SHA-256 over the RFC 8785 (JCS) form
+ * of the list of `[callId, digest]`, in the order of the step. `digest` is that of the current proposal, or of the action of a call about
+ * which nobody was asked. Null: no such call of the same principal is recorded.
+ */
+export function othersDigest(others: readonly (readonly [callId: string, digest: string | null])[]): string {
+  return jcsDigest(others.map((one) => [...one]));
+}
+
+/**
  * The digest of exactly these arguments of a tool, in every run: `sha256:` and the SHA-256 over the RFC 8785 (JCS) form
  * of `{arguments, toolName}`. It has no salt, so it is never stored as it is.
  */

@@ -22,6 +22,10 @@ export const respondSchema = z
       description:
         'The `shownRevision` of the approval that you saw: a response to an earlier question is answered `digest-mismatch`. Send it where a message may be delayed or read again, as in a chat or on a bus.',
     }),
+    shownOthersDigest: digestSchema.optional().meta({
+      description:
+        'The `shownOthersDigest` of the approval that you saw: where another call of the step that runs together was edited or answered since, an approval is answered `digest-mismatch`. A denial is not bound to it.',
+    }),
     actionDigest: digestSchema.optional().meta({
       description:
         'The digest of the arguments that you saw: other ones are answered `digest-mismatch`. It says nothing about a proposed answer, so without a digest of the proposal it approves none.',
@@ -43,13 +47,15 @@ export const respondSchema = z
   });
 export type RespondBody = z.infer<typeof respondSchema>;
 
+const bindings = ['proposalDigests', 'shownDigests', 'shownRevisions', 'shownOthersDigests', 'actionDigests'] as const;
+
 /** Attack: an id with a slip of the pen leaves the approval that is meant without its digest, and whatever it asks is approved. */
 function refuseOtherDigests(
   { approvalIds, ...body }: { readonly approvalIds: readonly string[] } & BulkBindings,
   context: z.RefinementCtx,
 ): void {
   const named = new Set(approvalIds);
-  for (const member of ['proposalDigests', 'shownDigests', 'shownRevisions', 'actionDigests'] as const) {
+  for (const member of bindings) {
     for (const id of Object.keys(body[member] ?? {})) {
       const message = 'is not one of `approvalIds`, so this would bind nothing';
       if (!named.has(id)) context.addIssue({ code: 'custom', path: [member, id], message });
@@ -58,12 +64,7 @@ function refuseOtherDigests(
 }
 
 type BulkBindings = Readonly<
-  Partial<
-    Record<
-      'proposalDigests' | 'shownDigests' | 'shownRevisions' | 'actionDigests',
-      Readonly<Record<string, string | number>> | undefined
-    >
-  >
+  Partial<Record<(typeof bindings)[number], Readonly<Record<string, string | number>> | undefined>>
 >;
 
 /** `POST /v1/approvals/responses`. */
@@ -84,6 +85,10 @@ export const respondInBulkSchema = z
     shownRevisions: z.record(z.string().min(1).max(256), z.int().min(1)).optional().meta({
       description:
         'The `shownRevision` of the approval that you saw, by approval: a response to an earlier question is refused.',
+    }),
+    shownOthersDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
+      description:
+        'The `shownOthersDigest` of the approval that you saw, by approval: an approval is refused where another call of its step was edited or answered since.',
     }),
     actionDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
       description: 'The digest of what you saw, by approval: an approval whose arguments have changed is refused.',

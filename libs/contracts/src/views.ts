@@ -102,6 +102,10 @@ export const approvalViewSchema = z
       description:
         'Each proposal, instruction and withdrawal makes the next revision of what is shown, from 1. Unlike `shownDigest` it never comes back. Send it with a response that may be delayed or read again.',
     }),
+    shownOthersDigest: z.string().exactOptional().meta({
+      description:
+        'Of what the other calls of a step propose that runs together or not at all: an approval may release them too. Show them (`GET /v1/tool-calls/{callId}` of each of `batch.callIds`, read after this), and send it with the response. Absent: the call is decided alone, or the approval has ended.',
+    }),
     instructions: z.array(instructionSchema).meta({
       description:
         'Those of the votes that count: while it is pending for or against the current proposal, afterwards for the resolution.',

@@ -7,7 +7,7 @@ import type { BatchFate } from './tool-call.command-base.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
 import { dueCommand } from './tool-call.deadlines.js';
 import { toolCallDecider } from './tool-call.decider.js';
-import { hasSameMembers } from './tool-call.request.js';
+import { isMemberWith } from './tool-call.others.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** The commands whose result may depend on the batch of the call. */
@@ -43,18 +43,9 @@ function endingBy(call: ToolCall, command: BatchBound): Ending | undefined {
   return after.status === 'recorded' ? endingOf(after) : undefined;
 }
 
-/**
- * Attack: a batch names the calls of another principal, to block or to cancel them. Only calls that the same principal
- * requested with the same list are members.
- */
-export function isInBatchOf(state: ToolCallState, { request }: ToolCall): state is ToolCall {
-  return (
-    state.status === 'recorded' &&
-    isBatchMember(state) &&
-    state.request.tenant === request.tenant &&
-    state.request.requestedBy === request.requestedBy &&
-    hasSameMembers(state.request.batchCallIds, request.batchCallIds)
-  );
+/** Returns whether what is recorded under the id of another member is one. */
+export function isInBatchOf(state: ToolCallState, call: ToolCall): state is ToolCall {
+  return state.status === 'recorded' && isMemberWith(state, call);
 }
 
 /** The standing in a call's batch of what is recorded under the id of another member; null: it cannot be read. */

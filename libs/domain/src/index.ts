@@ -51,6 +51,7 @@ export type {
 } from './quota-facts.js';
 export { refusedUntold } from './tool-call.approval.js';
 export { notOpen } from './tool-call.approval-checks.js';
+export { beforeOwnProposals, isMemberWith, otherMembersOf } from './tool-call.others.js';
 export { asksAll, endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
 export { isErased, runEndedBy } from './tool-call.take-turn.js';
 export { holdsTurn, isSequential, queuedIn, queueOf } from './tool-call.turn.js';
@@ -89,7 +90,7 @@ export type {
   SubmitClientOutput,
 } from './tool-call.execution-commands.js';
 export { isBlank } from './blank.js';
-export { isSameIdentity } from './identity.js';
+export { isSameIdentity, provenNames } from './identity.js';
 export { notOwner } from './ownership.js';
 export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';

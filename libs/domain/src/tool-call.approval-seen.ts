@@ -10,6 +10,8 @@ import { instructionsOf } from './voting.js';
  *
  * Attack: a message that decided nothing, or whose response was withdrawn, is sent again when the same is shown once more. The
  * revision that it names is an older one.
+ *
+ * Attack: another call of a step that runs together is edited while the approver looks, and their "yes" releases it.
  */
 export function refusedUnseen(command: RespondToApproval, approval: Approval): Refusal | undefined {
   const { proposalDigest, shownDigest, shownRevision } = command;
@@ -19,10 +21,20 @@ export function refusedUnseen(command: RespondToApproval, approval: Approval): R
     if (!isToldAll(shownDigest)) {
       return mismatch('The agent gets another instruction than you were shown.');
     }
-    if (shownRevision === undefined || shownRevision.shown === shownRevision.current) return undefined;
-    return mismatch('This is a response to an earlier question: look at the current one, and respond to that.');
+    if (shownRevision !== undefined && shownRevision.shown !== shownRevision.current) {
+      return mismatch('This is a response to an earlier question: look at the current one, and respond to that.');
+    }
+    return hasShownOthers(command) ? undefined : mismatch(otherCallChanged);
   }
   return mismatch('What is asked is no longer what you answered.');
+}
+
+const otherCallChanged =
+  'Another call of the step has changed since you looked, and runs together with this one: look at it, and respond again.';
+
+/** A denial only restricts: it ends the step, whatever the others propose. */
+function hasShownOthers({ decision, shownOthers }: RespondToApproval): boolean {
+  return decision.type === 'deny' || shownOthers === undefined || shownOthers.current.includes(shownOthers.shown);
 }
 
 /**
@@ -38,7 +50,7 @@ function isOfAction({ actionDigest, proposalDigest, decision }: RespondToApprova
 
 /** What a person needs to look at before they answer again. */
 function asked(
-  { proposalDigest, shownDigest, shownRevision }: RespondToApproval,
+  { proposalDigest, shownDigest, shownRevision, shownOthers }: RespondToApproval,
   approval: Approval,
 ): NonNullable<Refusal['extra']> {
   const { action, number, kind, proposedBy, proposedAt, replaces } = currentProposal(approval);
@@ -50,6 +62,7 @@ function asked(
     },
     ...(shownDigest !== undefined && { shownDigest: shownDigest.current }),
     ...(shownRevision !== undefined && { shownRevision: shownRevision.current }),
+    ...(shownOthers?.current[0] !== undefined && { shownOthersDigest: shownOthers.current[0] }),
     instructions: instructionsOf(approval).map((one) => ({ ...one })),
   };
 }

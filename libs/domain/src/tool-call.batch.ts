@@ -17,8 +17,11 @@ export function isBatchOfOne({
   return batchMode === 'all-or-nothing' && batchCallIds.length < 2;
 }
 
+/** The members of a request that say to which batch it belongs. */
+export type BatchPlace = Pick<ToolCallProposal, 'batchMode' | 'batchCallIds' | 'tenant' | 'requestedBy'>;
+
 /** Returns whether the call belongs to an all-or-nothing batch of several calls. */
-export function isBatchMember({ request }: ToolCall): boolean {
+export function isBatchMember({ request }: { readonly request: BatchPlace }): boolean {
   return request.batchMode === 'all-or-nothing' && request.batchCallIds.length > 1;
 }
 

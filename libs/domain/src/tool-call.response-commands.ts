@@ -82,6 +82,11 @@ export interface RespondToApproval extends Timed {
   readonly shownDigest?: { readonly shown: string | null; readonly current: string };
   /** The revision of what the person was shown, and the current one. Absent: the channel did not say. */
   readonly shownRevision?: { readonly shown: number; readonly current: number };
+  /**
+   * The digest of what the other calls of the step proposed that runs together, and those that are current: what they propose now, and
+   * what they proposed before the person changed them. Absent: the channel did not say.
+   */
+  readonly shownOthers?: { readonly shown: string; readonly current: readonly string[] };
   /** Values of the proposed answer are erased, or their key is lost. Default: false. */
   readonly isAnswerUnreadable?: boolean;
   /** The action digest that the person saw; null when the channel did not say. */

@@ -119,6 +119,7 @@ async function send(
   { reason, instruction, dryRun }: ManyOptions & { readonly dryRun?: boolean },
 ): Promise<readonly Result[]> {
   const shown = approvals.filter((approval) => isShown(invocation, type, approval));
+  const together = approvals.filter(({ shownOthersDigest }) => shownOthersDigest !== undefined);
   const body = {
     approvalIds: approvals.map(({ approvalId }) => approvalId),
     ...(shown.length > 0 && {
@@ -129,6 +130,10 @@ async function send(
     ...(type === 'approve' && {
       shownRevisions: Object.fromEntries(approvals.map(({ approvalId, shownRevision }) => [approvalId, shownRevision])),
     }),
+    ...(type === 'approve' &&
+      together.length > 0 && {
+        shownOthersDigests: Object.fromEntries(together.map((one) => [one.approvalId, one.shownOthersDigest])),
+      }),
     decision: { type },
     ...(reason !== undefined && { reason }),
     ...(instruction !== undefined && { instruction }),

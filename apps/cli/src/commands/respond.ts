@@ -25,6 +25,8 @@ export interface Remarks {
   readonly proposalDigest?: string | undefined;
   /** The same for the proposal with its instructions. */
   readonly shownDigest?: string | undefined;
+  /** Of what the other calls propose that run together with this one. */
+  readonly shownOthersDigest?: string | undefined;
   /** Binds the response to the current question, without a word about what the person saw. */
   readonly shownRevision?: number | undefined;
   /** Also creates a standing grant. */
@@ -144,7 +146,12 @@ async function seenFirst(
   printCard(invocation, approval);
   if (isAsked(invocation, options)) refuseOnlooker(approval);
   if (isAsked(invocation, options) && !(await isConfirmed(invocation, 'Approve this call?'))) return undefined;
-  return { proposalDigest: approval.proposal.digest, shownDigest: approval.shownDigest };
+  return shownOf(approval);
+}
+
+/** To what a response is bound whose person saw the approval. */
+export function shownOf({ proposal, shownDigest, shownOthersDigest }: ApprovalView): Remarks {
+  return { proposalDigest: proposal.digest, shownDigest, shownOthersDigest };
 }
 
 /** A person who may not decide is not asked to. Whoever has answered may still propose something else. */
@@ -207,8 +214,8 @@ export async function edit(
 /** With --json nothing was shown: the edit is bound to the approval that it read, and does not say that a person saw it. */
 function boundTo({ json }: Invocation, approval: ApprovalView, { digest }: RespondOptions): Remarks {
   if (digest !== undefined) return { shownDigest: digest };
-  const { proposal, shownDigest, shownRevision } = approval;
-  return json ? { shownRevision } : { proposalDigest: proposal.digest, shownDigest };
+  const { shownRevision, shownOthersDigest } = approval;
+  return json ? { shownRevision, shownOthersDigest } : shownOf(approval);
 }
 
 async function editedArguments(

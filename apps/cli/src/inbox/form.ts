@@ -1,4 +1,5 @@
 import type { ApprovalView, DecisionType, JsonObject } from '@countersign/contracts';
+import { shownOf } from '../commands/respond.js';
 import type { DecisionToSend, Remarks } from '../commands/respond.js';
 import { codePointsOf } from '../text/printable.js';
 import type { Key } from './keys.js';
@@ -96,9 +97,8 @@ export function submission(
   if (type === 'answer' && output === '') return { missing: 'The result is empty.', field: 'output' };
   if (reason === '' && approval.requirement.requireReason.includes(type))
     return { missing: 'A reason is required here.', field: 'reason' };
-  const { proposal, shownDigest } = approval;
   const instruction = textOf(form, 'instruction');
-  const remarks = { reason, instruction, proposalDigest: proposal.digest, shownDigest };
+  const remarks = { reason, instruction, ...shownOf(approval) };
   if (type === 'answer') return { decision: { type, outputJson: resultOf(output).json }, remarks };
   if (type === 'edit') return { decision: { type, argumentsJson: edited?.text ?? 'null' }, remarks };
   return { decision: { type }, remarks };

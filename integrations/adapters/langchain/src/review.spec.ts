@@ -7,7 +7,12 @@ const interruptFor = (approvalId: string, name: string): CountersignInterrupt =>
   reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'edit', 'reject', 'respond'] }],
   countersign: {
     ...{ approvalId, callId: 'tc', toolCallId: 'c1', instructions: [], requestedBy: 'agent', labels: {} },
-    ...{ proposalDigest: `digest of ${approvalId}`, shownDigest: `all of ${approvalId}`, hiddenCount: 0 },
+    ...{
+      proposalDigest: `digest of ${approvalId}`,
+      shownDigest: `all of ${approvalId}`,
+      hiddenCount: 0,
+      shownRevision: 2,
+    },
     proposal: { number: 1, kind: 'run', output: null, proposedBy: 'agent' },
   },
 });
@@ -74,7 +79,12 @@ describe('decisions of the human-in-the-loop middleware', () => {
     expect(hitlResponses(two, [{ type: 'approve' }, { type: 'reject', message: 'too much' }])).toEqual([
       {
         approvalId: 'a1',
-        body: { proposalDigest: 'digest of a1', shownDigest: 'all of a1', decision: { type: 'approve' } },
+        body: {
+          proposalDigest: 'digest of a1',
+          shownDigest: 'all of a1',
+          shownRevision: 2,
+          decision: { type: 'approve' },
+        },
       },
       {
         approvalId: 'a2',

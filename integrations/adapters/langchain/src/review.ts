@@ -43,6 +43,10 @@ export interface ReviewedCall {
   readonly body: {
     readonly proposalDigest: string;
     readonly shownDigest: string;
+    /** Of all but a denial: one that is sent again after a withdrawal does not count. */
+    readonly shownRevision?: number;
+    /** Of all but a denial, where the call runs together with others of its step. */
+    readonly shownOthersDigest?: string;
     readonly reason?: string;
     readonly decision:
       | { readonly type: 'approve' | 'deny' }
@@ -135,11 +139,16 @@ function paired<T>(interrupts: readonly CountersignInterrupt[], decisions: reado
 }
 
 function reviewed(
-  { countersign: { approvalId, proposalDigest, shownDigest } }: CountersignInterrupt,
+  { countersign }: CountersignInterrupt,
   decision: ReviewedCall['body']['decision'],
   reason?: string,
 ): ReviewedCall {
-  return { approvalId, body: { proposalDigest, shownDigest, decision, ...(reason === undefined ? {} : { reason }) } };
+  const { approvalId, proposalDigest, shownDigest, shownRevision, shownOthersDigest } = countersign;
+  const others = shownOthersDigest === undefined ? {} : { shownOthersDigest };
+  // A denial only restricts: what others vote or withdraw meanwhile makes no old one of it.
+  const bound = decision.type === 'deny' ? {} : { shownRevision, ...others };
+  const why = reason === undefined ? {} : { reason };
+  return { approvalId, body: { proposalDigest, shownDigest, ...bound, decision, ...why } };
 }
 
 function edited(interrupt: CountersignInterrupt, name: string, args: JsonObject): ReviewedCall['body']['decision'] {

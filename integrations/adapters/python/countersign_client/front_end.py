@@ -77,8 +77,8 @@ class Person:
     ) -> dict[str, Any]:
         """Responds in the name of the person.
 
-        `more`: `proposalDigest`, `shownDigest`, `shownRevision` (what they saw), `reason`, `instruction`. `key`: an `Idempotency-Key`
-        of yours, such as that of the update in which a bot got the press.
+        `more`: `proposalDigest`, `shownDigest`, `shownRevision`, `shownOthersDigest` (what they saw), `reason`, `instruction`.
+        `key`: an `Idempotency-Key` of yours, such as that of the update in which a bot got the press.
         """
         body = {"decision": decision, **more}
         return await self._send("POST", f"/v1/approvals/{_quoted(approval_id)}/responses", body, key)

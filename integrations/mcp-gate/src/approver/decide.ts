@@ -26,7 +26,7 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
   let isAsking = false;
 
   const ask = async (approval: ApprovalView, signal: AbortSignal): Promise<string> => {
-    const { approvalId, proposal, shownDigest, shownRevision, toolName } = approval;
+    const { approvalId, proposal, shownDigest, shownRevision, shownOthersDigest, toolName } = approval;
     const url = approvalUrl(inboxUrl, approvalId);
     const elsewhere = `Nothing was decided. A person decides about ${approvalId} at ${url}`;
     if (!canAsk(server)) {
@@ -48,7 +48,8 @@ export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide 
     // What the person saw: the ledger rejects the response when something else is asked now. The form may be open for an hour, so
     // an approval also names the revision: it brings back none that the person took back elsewhere. A denial only restricts: nothing that
     // others say or withdraw makes an old one of it.
-    const agreedTo = decision === 'deny' ? {} : { shownDigest, shownRevision };
+    const others = shownOthersDigest === undefined ? {} : { shownOthersDigest };
+    const agreedTo = decision === 'deny' ? {} : { shownDigest, shownRevision, ...others };
     const shown = { proposalDigest: proposal.digest, ...agreedTo };
     const { state } = await ledger.respond(
       approvalId,

@@ -26,6 +26,8 @@ export interface CardPress {
         readonly shownDigest: string;
         /** Attack: a press that is delivered again brings back an approval that its person took back. */
         readonly shownRevision: number;
+        /** Only where the call runs together with others: it may release them. */
+        readonly shownOthersDigest?: string;
       }
     /**
      * Of the proposal alone, since a denial only restricts. Attack: somebody votes, instructs and withdraws, so that each "no" under way
@@ -50,13 +52,14 @@ export function renderCard(
 ): RenderedCard {
   const notice = copyOf(question);
   const presses: CardPress[] = [];
-  const { proposal, shownRevision } = question.approval;
+  const { proposal, shownRevision, shownOthersDigest } = question.approval;
   const proposalDigest = proposal.digest;
   const seal: AnswerTokens['seal'] = ({ action, approvalId, shownDigest }) => {
     const shown = action === 'd' ? proposalDigest : shownDigest;
     const value = `${action}${hash('sha256', JSON.stringify([approvalId, shown, action]), 'base64url')}`;
     if (action === 'a') {
-      const request = { decision: { type: 'approve' }, proposalDigest, shownDigest, shownRevision } as const;
+      const others = shownOthersDigest === undefined ? {} : { shownOthersDigest };
+      const request = { decision: { type: 'approve' }, proposalDigest, shownDigest, shownRevision, ...others } as const;
       presses.push({ value, decision: 'approve', request });
     }
     if (action === 'd')

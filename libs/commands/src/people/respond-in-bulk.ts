@@ -12,6 +12,7 @@ import type { CommandPorts } from '../ports.js';
 import { oversizeResult } from './output-size.js';
 import { answer, askedAction, toResponse } from './respond.js';
 import { noApproverNow } from './responder.js';
+import { withShownOthers } from './shown-others.js';
 import { unreadableRefusal } from '../stream/unreadable-stream.js';
 
 /**
@@ -77,14 +78,25 @@ function byClick(actor: Actor, { length }: readonly string[], commandId: string)
 
 /** The response to one of the approvals. It is bound to the proposal that the person saw, if they named it. */
 function responseTo(
-  { decision, reason, instruction, actionDigests, proposalDigests, shownDigests, shownRevisions }: RespondInBulkBody,
+  {
+    actionDigests,
+    proposalDigests,
+    shownDigests,
+    shownRevisions,
+    shownOthersDigests,
+    decision,
+    reason,
+    instruction,
+  }: RespondInBulkBody,
   approvalId: string,
 ): RespondBody {
   const actionDigest = ofApproval(actionDigests, approvalId);
   const proposalDigest = ofApproval(proposalDigests, approvalId);
   const shownDigest = ofApproval(shownDigests, approvalId);
   const shownRevision = ofApproval(shownRevisions, approvalId);
-  return { decision, reason, instruction, actionDigest, proposalDigest, shownDigest, shownRevision };
+  const shownOthersDigest = ofApproval(shownOthersDigests, approvalId);
+  const shown = { actionDigest, proposalDigest, shownDigest, shownRevision, shownOthersDigest };
+  return { decision, reason, instruction, ...shown };
 }
 
 function ofApproval<Value>(
@@ -133,14 +145,10 @@ async function check(
   if (prohibited !== undefined) return prohibited.refusal;
   const secret = hiddenInTrial(call, approvalId, response);
   if (secret !== undefined) return secret;
-  const decision = await inTurn(breathe, () => {
-    // The append itself checks, for each member, that the batch has not begun.
-    const command = {
-      ...toResponse(ports, actor, call, approvalId, response, ports.clock.now()),
-      batch: 'broken',
-    } as const;
-    return toolCallRules.respondToApproval(command, call);
-  });
+  const command = await inTurn(breathe, () => toResponse(ports, actor, call, approvalId, response, ports.clock.now()));
+  // The append itself checks, for each member, that the batch has not begun.
+  const judged = { ...(await withShownOthers(ports, call, response, command)), batch: 'broken' } as const;
+  const decision = toolCallRules.respondToApproval(judged, call);
   return decision.status === 'refused' ? decision.refusal : undefined;
 }
 

@@ -34,6 +34,7 @@ import { recordedGuess } from './recorded-guess.js';
 import { isSameResponse, withdrawnSince } from './repeated-response.js';
 import { noApproverNow, responderOf } from './responder.js';
 import { toShown } from './shown-digests.js';
+import { withShownOthers } from './shown-others.js';
 import { noteSignature, withSignature } from './sign-answer.js';
 import type { ToSign } from './sign-answer.js';
 import { votersOf, withRemovedPasskeys } from './voters.js';
@@ -87,7 +88,7 @@ export async function answer(
       const find = (command: RespondToApproval) =>
         whenBuilt(toSigned(ports, { actor, call, approval, body, command }), (one) =>
           whenBuilt(withRemovedPasskeys(ports, actor.tenant, approval, one), (now) =>
-            inBatch(ports, call, now, commandId),
+            whenBuilt(withShownOthers(ports, call, body, now), (seen) => inBatch(ports, call, seen, commandId)),
           ),
         );
       const begin = () => whenBuilt(inTurn(build), (command) => builtAgain(command, build, find));

@@ -1,5 +1,5 @@
 import type { AnswerSignature } from '@countersign/contracts';
-import type { BatchBound } from '@countersign/domain';
+import type { BatchBound, RespondToApproval } from '@countersign/domain';
 import type { Refused } from './with-tool-call.js';
 
 /** What takes time to find out about a command. */
@@ -7,6 +7,7 @@ interface Found {
   readonly batch?: BatchBound['batch'];
   readonly signature?: AnswerSignature;
   readonly removedPasskeys?: readonly string[];
+  readonly shownOthers?: RespondToApproval['shownOthers'];
 }
 
 /**
@@ -25,12 +26,13 @@ export function builtAgain<Command extends Found>(
   return found.then((one) => {
     const last = 'refusal' in one ? one : build();
     if ('refusal' in one || 'refusal' in last) return last;
-    const { batch, signature, removedPasskeys } = one;
+    const { batch, signature, removedPasskeys, shownOthers } = one;
     return {
       ...last,
       ...(batch !== undefined && { batch }),
       ...(signature !== undefined && { signature }),
       ...(removedPasskeys !== undefined && { removedPasskeys }),
+      ...(shownOthers !== undefined && { shownOthers }),
     };
   });
 }

@@ -44,11 +44,15 @@ export function ApprovalPane({ approvalId, ...around }: PaneProps & { readonly a
   );
 }
 
-function LoadedPane({ approval, onDecided, head }: PaneProps & { readonly approval: ApprovalView }): ReactNode {
+function LoadedPane({ approval: read, onDecided, head }: PaneProps & { readonly approval: ApprovalView }): ReactNode {
   const [isMine, setMine] = useState(false);
   const { principal } = useAccount();
-  const { change, acknowledge } = useChange(approval);
   const siblings = useSiblingChanges();
+  const { shownOthersDigest, ...approval } = read;
+  const { change, acknowledge } = useChange(approval);
+  // An answer is bound to the other calls as they stand on the card.
+  const others = siblings.digest ?? shownOthersDigest;
+  const shown = others === undefined ? approval : { ...approval, shownOthersDigest: others };
   const { state: seen, context } = useSeen(approval.shownDigest);
   const isPending = approval.state === 'pending';
   const wasPending = useRef(isPending);
@@ -75,7 +79,8 @@ function LoadedPane({ approval, onDecided, head }: PaneProps & { readonly approv
       </div>
       {isPending && (
         <DecisionPanel
-          {...{ approval, change, onAcknowledge, seen }}
+          {...{ change, onAcknowledge, seen }}
+          approval={shown}
           isOff={siblings.changes.length > 0}
           onSent={(answered) => {
             onRecorded(answered);

@@ -58,6 +58,7 @@ export function SiblingNotice(props: { changes: readonly SiblingChange[]; onAckn
         <div key={after.callId}>
           <Name text={after.toolName} />
           <ArgumentsChange before={before.arguments} after={after.arguments} />
+          {after.approval?.proposal.kind === 'answer' && <Answer proposal={after.approval.proposal} />}
         </div>
       ))}
       <button type="button" className="cs-button" onClick={onPress(props.onAcknowledge)}>

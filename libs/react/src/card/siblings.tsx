@@ -1,7 +1,7 @@
 import { useContext, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
-import { readCall } from '../client/approvals.js';
+import { readApproval, readCall } from '../client/approvals.js';
 import { useSurroundings } from '../live/surroundings.js';
 import { useClient } from '../live/use-client.js';
 import { useLoaded } from '../live/use-loaded.js';
@@ -33,21 +33,27 @@ interface OthersProps {
 
 function Others({ approval, batch, others }: OthersProps): ReactNode {
   const client = useClient();
-  const { runId, state } = approval;
+  const { approvalId, runId, state } = approval;
   const [isAll, setAll] = useState(false);
   const shown = isAll ? others : others.slice(0, shownMax);
-  const { value, reload } = useLoaded(`${shown.join(' ')} ${state}`, (signal) =>
-    Promise.all(shown.map((id) => readCall(client, id, signal).catch(() => undefined))),
-  );
+  const isTogether = batch.mode === 'all-or-nothing';
+  const { value, reload } = useLoaded(`${shown.join(' ')} ${state}`, async (signal) => {
+    // Attack: a call is edited between the reads. Its digest is read first, so an approval of what stands here is then refused.
+    const digest = isTogether ? (await readApproval(client, approvalId)).shownOthersDigest : undefined;
+    const calls = await Promise.all(shown.map((id) => readCall(client, id, signal).catch(() => undefined)));
+    return { calls, digest };
+  });
   // An approval may release what others have edited since the card was opened.
   useNews({ runId, isOver: state !== 'pending' }, reload);
   const report = useContext(SiblingsContext);
   useEffect(() => {
-    if (batch.mode === 'all-or-nothing')
-      report?.(value?.flatMap((call) => (call === undefined ? [] : [{ ...call, arguments: argumentsOf(call) }])) ?? []);
-  }, [batch.mode, value, report]);
+    if (!isTogether || value === undefined) return;
+    const calls = value.calls.flatMap((call) =>
+      call === undefined ? [] : [{ ...call, arguments: argumentsOf(call) }],
+    );
+    report?.({ ...value, calls });
+  }, [isTogether, value, report]);
   const otherWords = countWords(others.length, 'other call');
-  const isTogether = batch.mode === 'all-or-nothing';
   return (
     <section aria-labelledby="card-siblings">
       <h3 id="card-siblings">{isTogether ? 'All or nothing' : 'Asked in the same step'}</h3>
@@ -59,7 +65,7 @@ function Others({ approval, batch, others }: OthersProps): ReactNode {
       <ul className="cs-siblings" aria-label="Other calls of the step">
         {/* From the first moment on each has its line, so that what is below does not move. */}
         {shown.map((id, index) => (
-          <Sibling key={id} call={value?.[index]} />
+          <Sibling key={id} call={value?.calls[index]} />
         ))}
       </ul>
       {others.length > shown.length && (

@@ -1,6 +1,7 @@
 import { useCallback, useState } from 'react';
 import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
 import { endedProposalWords } from '@countersign/text';
+import type { ShownSiblings } from './siblings-shown.js';
 
 /** A change of what a person agrees to since they looked. */
 export interface Change {
@@ -13,9 +14,11 @@ export interface Change {
   /** The proposal is the same: the instructions to the agent are others. */
   readonly isToldAlone: boolean;
   readonly instructions: ApprovalView['instructions'];
+  /** Another call of the step has changed, which runs together with this one: show those again. */
+  readonly isOfOthers: boolean;
 }
 
-type Looked = Pick<ApprovalView, 'proposal' | 'arguments' | 'shownDigest'>;
+type Looked = Pick<ApprovalView, 'proposal' | 'arguments' | 'shownDigest' | 'shownOthersDigest'>;
 
 /**
  * Compares an approval with what the person has seen of it. A new digest is a change until the person acknowledges it,
@@ -26,14 +29,22 @@ export function useChange(approval: ApprovalView): {
   readonly acknowledge: (seen: Looked) => void;
 } {
   const [looked, acknowledge] = useState<Looked>(approval);
-  if (approval.state !== 'pending' || looked.shownDigest === approval.shownDigest) {
-    return { change: undefined, acknowledge };
-  }
+  const isSame = looked.shownDigest === approval.shownDigest;
+  const isOfOthers = looked.shownOthersDigest !== approval.shownOthersDigest;
+  if (approval.state !== 'pending' || (isSame && !isOfOthers)) return { change: undefined, acknowledge };
   const { proposal, instructions, endedProposals } = approval;
-  const isToldAlone = looked.proposal.digest === proposal.digest;
+  const isToldAlone = !isSame && looked.proposal.digest === proposal.digest;
   const ended = isEdit(approval) ? '' : endedProposalWords(endedProposals.slice(-1));
   return {
-    change: { before: looked.arguments, after: approval.arguments, proposal, ended, isToldAlone, instructions },
+    change: {
+      before: looked.arguments,
+      after: approval.arguments,
+      proposal,
+      ended,
+      isToldAlone,
+      instructions,
+      isOfOthers,
+    },
     acknowledge,
   };
 }
@@ -47,28 +58,40 @@ export interface SiblingChange {
 /** Compares the other calls of an all-or-nothing step with what the person has seen of them first. */
 export function useSiblingChanges(): {
   readonly changes: readonly SiblingChange[];
-  readonly onShown: (calls: readonly ToolCallView[]) => void;
+  /** Of what all of them proposed when they were shown. Undefined: they are not read yet. */
+  readonly digest: string | undefined;
+  readonly onShown: (shown: ShownSiblings) => void;
   readonly acknowledge: () => void;
 } {
-  const [{ looked, now }, set] = useState<{ looked: CallsById; now: CallsById }>({ looked: {}, now: {} });
-  const onShown = useCallback((calls: readonly ToolCallView[]) => {
+  const [{ looked, now, digest }, set] = useState<Siblings>({ looked: {}, now: {}, digest: undefined });
+  const onShown = useCallback(({ calls, digest: shown }: ShownSiblings) => {
     const read = Object.fromEntries(calls.map((call) => [call.callId, call] as const));
-    set((before) => ({ looked: { ...read, ...before.looked }, now: { ...before.now, ...read } }));
+    set((before) => ({ looked: { ...read, ...before.looked }, now: { ...before.now, ...read }, digest: shown }));
   }, []);
   const acknowledge = useCallback(() => set((before) => ({ ...before, looked: before.now })), []);
-  return { changes: changesOf(looked, now), onShown, acknowledge };
+  return { changes: changesOf(looked, now), digest, onShown, acknowledge };
 }
 
 type CallsById = Readonly<Record<string, ToolCallView>>;
 
-/** Returns the calls whose arguments are others than those that the person has seen. */
+interface Siblings {
+  readonly looked: CallsById;
+  readonly now: CallsById;
+  readonly digest: string | undefined;
+}
+
+/** Returns the calls of which something else is proposed than the person has seen. */
 export function changesOf(looked: CallsById, now: CallsById): readonly SiblingChange[] {
   return Object.values(now).flatMap((after) => {
     const before = looked[after.callId];
-    const isSame = before === undefined || JSON.stringify(before.arguments) === JSON.stringify(after.arguments);
+    const isSame = before === undefined || proposedBy(before) === proposedBy(after);
     return isSame ? [] : [{ before, after }];
   });
 }
+
+/** All that would come of a call: its arguments, or an answer in their place. */
+const proposedBy = ({ arguments: args, approval }: ToolCallView): string =>
+  JSON.stringify([args, approval?.proposal.kind, approval?.proposal.output]);
 
 /** Returns whether a person changed what the agent asks for: after a withdrawal it is the agent's own request again. */
 export function isEdit({ proposal: { replaces, proposedBy }, requestedBy }: ApprovalView): boolean {

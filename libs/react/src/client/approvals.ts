@@ -98,7 +98,7 @@ export const respond = (
       actionDigest: approval.actionDigest,
       proposalDigest: approval.proposal.digest,
       shownDigest: approval.shownDigest,
-      ...(!isRestriction(decision) && { shownRevision: approval.shownRevision }),
+      ...(!isRestriction(decision) && boundAsApproval(approval)),
       ...given(remarks),
       ...(signature !== undefined && { signature }),
       ...(decision.type === 'approve' && remember !== undefined && { remember }),
@@ -127,11 +127,26 @@ export const respondInBulk = (
   const approvalIds = approvals.map(({ approvalId }) => approvalId);
   const proposalDigests = Object.fromEntries(shown.map(({ approvalId, proposal }) => [approvalId, proposal.digest]));
   const shownDigests = Object.fromEntries(shown.map(({ approvalId, shownDigest }) => [approvalId, shownDigest]));
-  const shownRevisions = isRestriction(decision)
-    ? undefined
-    : Object.fromEntries(shown.map(({ approvalId, shownRevision }) => [approvalId, shownRevision]));
+  const isBound = !isRestriction(decision);
+  const together = isBound ? shown.filter(({ shownOthersDigest }) => shownOthersDigest !== undefined) : [];
+  const shownRevisions = isBound
+    ? Object.fromEntries(shown.map(({ approvalId, shownRevision }) => [approvalId, shownRevision]))
+    : undefined;
+  const shownOthersDigests =
+    together.length === 0
+      ? undefined
+      : Object.fromEntries(together.map(({ approvalId, shownOthersDigest }) => [approvalId, shownOthersDigest]));
   return client.send('POST', '/v1/approvals/responses', {
-    body: { approvalIds, proposalDigests, shownDigests, shownRevisions, decision, ...how, ...given(remarks) },
+    body: {
+      approvalIds,
+      proposalDigests,
+      shownDigests,
+      shownRevisions,
+      shownOthersDigests,
+      decision,
+      ...how,
+      ...given(remarks),
+    },
   });
 };
 
@@ -150,6 +165,9 @@ export const readMe = (client: ApprovalsClient, signal: AbortSignal): Promise<Ac
 /** Returns one call. */
 export const readCall = (client: ApprovalsClient, callId: string, signal?: AbortSignal): Promise<ToolCallView> =>
   client.send('GET', callPath(callId), { signal });
+
+/** `undefined` is left out of JSON: the call is decided alone. */
+const boundAsApproval = ({ shownRevision, shownOthersDigest }: ApprovalView) => ({ shownRevision, shownOthersDigest });
 
 /** A denial only restricts: a withdrawal of another person makes no old one of it. */
 const isRestriction = ({ type }: Decision): boolean => type === 'deny';

@@ -136,6 +136,8 @@ export function createPendingStore(client: FollowingClient): PendingStore {
           onEvent: (event) => {
             const { approvalId } = event.data;
             if (typeof approvalId !== 'string') return;
+            for (const one of byId.values())
+              if (isReleasedWith(one, event)) changes.add(one.approvalId, event.position);
             if (delivered.includes(event.type)) deliveries.tell(approvalId);
             else if (isEnd(event)) end(approvalId);
             else changes.add(approvalId, event.position);
@@ -189,6 +191,12 @@ function readPage(
 /** Whether an event ends its approval. After other events the approval is read. */
 function isEnd({ type, data }: EventView): boolean {
   return ended.includes(type) || (type === 'ApprovalResponded' && data['resolution'] !== 'pending');
+}
+
+/** Whether an event may change a call that an approval releases too. */
+function isReleasedWith({ shownOthersDigest, batch, callId: own }: ApprovalView, { type, callId }: EventView): boolean {
+  if (shownOthersDigest === undefined || callId === null || callId === own) return false;
+  return (type === 'ApprovalResponded' || asked.includes(type)) && batch?.callIds.includes(callId) === true;
 }
 
 interface Changes {

@@ -6,7 +6,10 @@ import { MappingError } from './mapping-error.js';
 import { isOf } from './question.js';
 import type { Question } from './question.js';
 
-type Body = Pick<RespondBody, 'instruction' | 'proposalDigest' | 'reason' | 'shownDigest' | 'shownRevision'> & {
+type Body = Pick<
+  RespondBody,
+  'instruction' | 'proposalDigest' | 'reason' | 'shownDigest' | 'shownOthersDigest' | 'shownRevision'
+> & {
   readonly decision: Decision;
 };
 
@@ -30,9 +33,10 @@ export function mappedResponse(
   { approvalId, questionId, ...shown }: Question & { readonly approvalId: string },
   answer: Pick<Body, 'decision' | 'instruction' | 'reason'>,
 ): MappedResponse {
-  const { proposalDigest, shownDigest, shownRevision } = shown;
+  const { proposalDigest, shownDigest, shownRevision, shownOthersDigest } = shown;
   const isDenial = answer.decision.type === 'deny';
-  const body = { ...answer, proposalDigest, ...(!isDenial && { shownDigest, shownRevision }) };
+  const others = shownOthersDigest === undefined ? {} : { shownOthersDigest };
+  const body = { ...answer, proposalDigest, ...(!isDenial && { shownDigest, shownRevision, ...others }) };
   const idempotencyKey = keyOf([approvalId, questionId, JSON.parse(JSON.stringify(body)) as JsonObject]);
   for (const text of [answer.reason ?? '', answer.instruction ?? '']) {
     if (text.length > maxText)

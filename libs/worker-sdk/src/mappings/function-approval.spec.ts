@@ -111,6 +111,19 @@ describe('a function approval', () => {
     expect(new Set([keyOf(true), ...others]).size).toBe(5);
   });
 
+  it('is bound to what the other calls of its step propose, and stale once one of them changed; a no is not', () => {
+    const together = { ...approval, shownOthersDigest: digest };
+    expect(responseToApproval(answered(true, together), together, by(kim)).body).toMatchObject({
+      shownOthersDigest: digest,
+    });
+    expect(responseToApproval(answered(false, together), together, by(kim)).body).not.toHaveProperty(
+      'shownOthersDigest',
+    );
+    const now = { ...together, shownOthersDigest: shownDigest };
+    expect(() => responseToApproval(answered(true, together), now, by(kim))).toThrow(StaleResponseError);
+    expect(() => responseToApproval(answered(false, together), now, by(kim))).not.toThrow();
+  });
+
   it('is of the person for whom the question was made, in any spelling of the name, and of nobody else', () => {
     const content = answered(true);
     expect(() => responseToApproval(content, approval, by('desk#mo'))).toThrow(OtherPersonError);

@@ -17,6 +17,8 @@ export interface Question {
   readonly proposalDigest: string;
   readonly shownDigest: string;
   readonly shownRevision: number;
+  /** Of what the other calls of the step propose, where they run together. Absent: the call is decided alone. */
+  readonly shownOthersDigest?: string;
 }
 
 /** What a question of another product carries besides the call. */
@@ -41,7 +43,15 @@ export interface Shown extends Bound, Question {
 /** The members of an approval that its question is made of. */
 export type Asking = Pick<
   ApprovalView,
-  'allowedDecisions' | 'approvalId' | 'batch' | 'labels' | 'progress' | 'responses' | 'shownDigest' | 'shownRevision'
+  | 'allowedDecisions'
+  | 'approvalId'
+  | 'batch'
+  | 'labels'
+  | 'progress'
+  | 'responses'
+  | 'shownDigest'
+  | 'shownOthersDigest'
+  | 'shownRevision'
 > &
   Partial<Pick<ApprovalView, 'mayDecide'>> &
   Parameters<typeof boundBy>[0] & { readonly requirement: Pick<ApprovalView['requirement'], 'requireReason'> };
@@ -67,9 +77,10 @@ export function questionOf(
   approval: Omit<Asking, 'requirement'>,
   others: readonly ToolCallView[] = [],
 ): Question {
-  const { proposal, shownDigest, shownRevision } = approval;
+  const { proposal, shownDigest, shownRevision, shownOthersDigest } = approval;
   const ids = { questionId: questionIdOf(person, approval, others), denialId: denialIdOf(person, approval) };
-  return { ...ids, person, proposalDigest: proposal.digest, shownDigest, shownRevision };
+  const bound = { person, proposalDigest: proposal.digest, shownDigest, shownRevision };
+  return { ...ids, ...bound, ...(shownOthersDigest !== undefined && { shownOthersDigest }) };
 }
 
 /** A response or an instruction of somebody. */
@@ -93,11 +104,12 @@ function isSamePerson(one: string, other: string): boolean {
  */
 export function questionIdOf(
   person: string,
-  { approvalId, responses, shownDigest, shownRevision }: Omit<Asking, 'requirement'>,
+  { approvalId, responses, shownDigest, shownRevision, shownOthersDigest }: Omit<Asking, 'requirement'>,
   others: readonly ToolCallView[] = [],
 ): string {
   const own = [approvalId, comparedIdentity(person), shownDigest, shownRevision, endedOf(person, responses)];
-  return jcsDigest([...own, ...others.map((call) => otherCallOf(call).proposalDigest)]);
+  const bound = shownOthersDigest === undefined ? own : [...own, shownOthersDigest];
+  return jcsDigest([...bound, ...others.map((call) => otherCallOf(call).proposalDigest)]);
 }
 
 /**

@@ -7,6 +7,10 @@ export interface Bound {
   readonly proposalDigest: string;
   /** Also covers the instructions. */
   readonly shownDigest: string;
+  /** Only an approval is bound to it: it never comes back, so one that is sent again after a withdrawal does not count. */
+  readonly shownRevision: number;
+  /** Only an approval is bound to it: of what the other calls of the step propose. Absent: the call is decided alone. */
+  readonly shownOthersDigest?: string;
   /** Of kind `answer`: people are asked about `output` in place of the run. */
   readonly proposal: Pick<ApprovalView['proposal'], 'number' | 'kind' | 'output' | 'proposedBy'>;
   /** The principal that requested the call. */
@@ -17,11 +21,17 @@ export interface Bound {
 
 /** Returns the digests of what is asked, and what of it is not in the call. */
 export function boundBy(
-  approval: Pick<ApprovalView, 'instructions' | 'requestedBy' | 'shownDigest'> & Pick<Bound, 'proposal'> & Digested,
+  approval: Pick<ApprovalView, 'instructions' | 'requestedBy' | 'shownDigest' | 'shownOthersDigest' | 'shownRevision'> &
+    Pick<Bound, 'proposal'> &
+    Digested,
 ): Bound {
-  const { shownDigest, requestedBy, instructions } = approval;
+  const { shownDigest, shownRevision, shownOthersDigest, requestedBy, instructions } = approval;
   const { digest: proposalDigest, number, kind, output, proposedBy } = approval.proposal;
-  return { proposalDigest, shownDigest, requestedBy, proposal: { number, kind, output, proposedBy }, instructions };
+  return {
+    ...{ proposalDigest, shownDigest, shownRevision, requestedBy, instructions },
+    ...(shownOthersDigest !== undefined && { shownOthersDigest }),
+    proposal: { number, kind, output, proposedBy },
+  };
 }
 
 /** All that a response with these digests agrees to, for an interface that shows no other view of the call. */

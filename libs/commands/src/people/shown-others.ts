@@ -1,0 +1,75 @@
+import { othersDigest, proposalDigest, toolCallStream } from '@countersign/contracts';
+import type { RespondBody } from '@countersign/contracts';
+import {
+  beforeOwnProposals,
+  currentProposal,
+  digestInputOf,
+  isMemberWith,
+  otherMembersOf,
+  provenNames,
+} from '@countersign/domain';
+import type { Approval, Proposal, RespondToApproval, ToolCall } from '@countersign/domain';
+import { sideBySide } from '@countersign/runtime';
+import type { CommandPorts } from '../ports.js';
+import { callOf } from '../stream/with-tool-call.js';
+
+/** A call or its row in a read model. */
+interface Member extends Pick<ToolCall, 'approvals'> {
+  readonly request: Parameters<typeof otherMembersOf>[0]['request'] & { readonly salt: string | null };
+  readonly action: { readonly actionDigest: string };
+}
+
+/**
+ * The digest of what the other calls propose that run together with a call; undefined: it runs alone.
+ * @param read returns another call, if it can be read.
+ */
+export function othersDigestOf(call: Member, read: (callId: string) => Member | undefined): string | undefined {
+  const others = otherMembersOf(call);
+  if (others.length === 0) return undefined;
+  return othersDigest(others.map((callId) => [callId, proposedBy(read(callId), call)]));
+}
+
+/** The number of calls in memory at once, because calls may have large arguments. */
+const atOnce = 32;
+
+/**
+ * The response with the current digests of what the other calls of its step propose, each from its own stream, where the person says what
+ * they were shown of them. A denial is not bound to it.
+ */
+export function withShownOthers(
+  ports: Pick<CommandPorts, 'handler'>,
+  call: ToolCall,
+  { shownOthersDigest: shown, decision }: RespondBody,
+  command: RespondToApproval,
+): RespondToApproval | Promise<RespondToApproval> {
+  if (shown === undefined || decision.type === 'deny') return command;
+  const names = provenNames(command.responder);
+  return sideBySide(otherMembersOf(call), atOnce, async (callId) => {
+    const { state, unreadable } = await ports.handler.look(toolCallStream(callId));
+    const found = unreadable === undefined ? callOf(state, call.request.tenant) : undefined;
+    return { callId, now: proposedBy(found, call), before: proposedBy(found, call, names) };
+  }).then((others) => {
+    const digests = (which: 'before' | 'now') => othersDigest(others.map((one) => [one.callId, one[which]]));
+    return { ...command, shownOthers: { shown, current: [digests('now'), digests('before')] } };
+  });
+}
+
+/** The digest of what a call proposes; null: it is none that runs together with `call`. */
+function proposedBy(found: Member | undefined, call: Member, own: readonly string[] = []): string | null {
+  if (found === undefined || !isMemberWith(found, call)) return null;
+  const approval = found.approvals.at(-1);
+  if (approval === undefined) return found.action.actionDigest;
+  return digestOf(own.length === 0 ? approval : beforeOwnProposals(approval, own), found.request.salt);
+}
+
+/** A proposal never changes, and is looked at many times. */
+const digests = new WeakMap<Proposal, string>();
+
+function digestOf(approval: Approval, salt: string | null): string {
+  const proposal = currentProposal(approval);
+  const known = digests.get(proposal);
+  if (known !== undefined) return known;
+  const digest = proposalDigest(digestInputOf(approval, salt));
+  digests.set(proposal, digest);
+  return digest;
+}
