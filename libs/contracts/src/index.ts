@@ -10,15 +10,8 @@ export type { ErrorCode, FieldError, Refusal, RefusalCode } from './codes.js';
 export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } from './delivery-events.js';
 export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
 export { canonicalJson } from './canonical-json.js';
-export {
-  actionDigest,
-  argumentsDigest,
-  jcsDigest,
-  othersDigest,
-  proposalDigest,
-  saltedDigest,
-  shownDigest,
-} from './digest.js';
+export { actionDigest, argumentsDigest, jcsDigest, proposalDigest, saltedDigest, shownDigest } from './digest.js';
+export { othersDigest } from './digest.js';
 export { receiptArgumentsHash, receiptType } from './receipt.js';
 export type { PlaceInRun, ReceiptApprovals, ReceiptClaims, ReceiptFacts } from './receipt.js';
 export { parseDurationMs } from './duration.js';

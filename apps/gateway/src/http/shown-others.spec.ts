@@ -7,6 +7,7 @@ import type { Api } from '../testing/api.js';
 import { createChangingTokens } from '../testing/changing-tokens.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
+import type { TokenEntry } from '../tokens.js';
 
 const policy = loadPolicy(
   'policy.yaml',
@@ -16,8 +17,8 @@ const policy = loadPolicy(
 );
 const tokens = createChangingTokens([
   ...tokenEntries,
-  ...['alice', 'kim'].map((principal) => ({
-    ...{ token: `${principal}-token`, principal, roles: ['approver'] as const, groups: [] },
+  ...['alice', 'kim'].map((principal): TokenEntry => ({
+    ...{ token: `${principal}-token`, principal, roles: ['approver'], groups: [] },
   })),
 ]);
 

@@ -51,8 +51,7 @@ function LoadedPane({ approval: read, onDecided, head }: PaneProps & { readonly 
   const { shownOthersDigest, ...approval } = read;
   const { change, acknowledge } = useChange(approval);
   // An answer is bound to the other calls as they stand on the card.
-  const others = siblings.digest ?? shownOthersDigest;
-  const shown = others === undefined ? approval : { ...approval, shownOthersDigest: others };
+  const shown = boundTo(approval, siblings.digest ?? shownOthersDigest);
   const { state: seen, context } = useSeen(approval.shownDigest);
   const isPending = approval.state === 'pending';
   const wasPending = useRef(isPending);
@@ -92,6 +91,10 @@ function LoadedPane({ approval: read, onDecided, head }: PaneProps & { readonly 
       )}
     </div>
   );
+}
+
+function boundTo(approval: ApprovalView, shownOthersDigest: string | undefined): ApprovalView {
+  return shownOthersDigest === undefined ? approval : { ...approval, shownOthersDigest };
 }
 
 /** With the button that a person has pressed their focus would go to the top of the page: it goes to what has come of it. */

@@ -30,7 +30,8 @@ export function useChange(approval: ApprovalView): {
 } {
   const [looked, acknowledge] = useState<Looked>(approval);
   const isSame = looked.shownDigest === approval.shownDigest;
-  const isOfOthers = looked.shownOthersDigest !== approval.shownOthersDigest;
+  const { shownOthersDigest: others } = approval;
+  const isOfOthers = others !== undefined && looked.shownOthersDigest !== others;
   if (approval.state !== 'pending' || (isSame && !isOfOthers)) return { change: undefined, acknowledge };
   const { proposal, instructions, endedProposals } = approval;
   const isToldAlone = !isSame && looked.proposal.digest === proposal.digest;

@@ -136,8 +136,7 @@ export function createPendingStore(client: FollowingClient): PendingStore {
           onEvent: (event) => {
             const { approvalId } = event.data;
             if (typeof approvalId !== 'string') return;
-            for (const one of byId.values())
-              if (isReleasedWith(one, event)) changes.add(one.approvalId, event.position);
+            for (const id of releasedWith(byId, event)) changes.add(id, event.position);
             if (delivered.includes(event.type)) deliveries.tell(approvalId);
             else if (isEnd(event)) end(approvalId);
             else changes.add(approvalId, event.position);
@@ -193,10 +192,12 @@ function isEnd({ type, data }: EventView): boolean {
   return ended.includes(type) || (type === 'ApprovalResponded' && data['resolution'] !== 'pending');
 }
 
-/** Whether an event may change a call that an approval releases too. */
-function isReleasedWith({ shownOthersDigest, batch, callId: own }: ApprovalView, { type, callId }: EventView): boolean {
-  if (shownOthersDigest === undefined || callId === null || callId === own) return false;
-  return (type === 'ApprovalResponded' || asked.includes(type)) && batch?.callIds.includes(callId) === true;
+/** The approvals that release the call of an event too, where it may have changed that call. */
+function releasedWith(byId: ReadonlyMap<string, ApprovalView>, { type, callId }: EventView): readonly string[] {
+  if (callId === null || (type !== 'ApprovalResponded' && !asked.includes(type))) return [];
+  return [...byId.values()].flatMap(({ approvalId, shownOthersDigest, batch, callId: own }) =>
+    shownOthersDigest !== undefined && own !== callId && batch?.callIds.includes(callId) === true ? [approvalId] : [],
+  );
 }
 
 interface Changes {
