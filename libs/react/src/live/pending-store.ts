@@ -165,9 +165,7 @@ export function createPendingStore(client: FollowingClient): PendingStore {
 
   return {
     state: () => state,
-    subscribe: changed.listen,
-    onEnded: ends.listen,
-    onDelivery: deliveries.listen,
+    ...{ subscribe: changed.listen, onEnded: ends.listen, onDelivery: deliveries.listen },
     apply,
     start,
   };
