@@ -1,5 +1,6 @@
 import type { Agent, Answer, Arguments, Asked, Content, Policy, Rule } from './words.ts';
-import { runOf } from './world.ts';
+import { together } from './joint.ts';
+import { leftOut, runOf } from './world.ts';
 
 /** A law that the product broke, and how. */
 export class Broken extends Error {
@@ -110,7 +111,10 @@ export class Book {
     this.policy = policy;
   }
 
+  /** Law 16: where the amount is left out, every rule that asks counts. */
   ruleOf(amount: number): Rule {
+    const [first, ...others] = this.policy.rules.filter(({ outcome }) => outcome === undefined);
+    if (amount === leftOut && first !== undefined) return together([first, ...others]);
     const rule = this.policy.rules.findLast(({ from }) => amount >= from);
     must(rule !== undefined, 1, 'the policy has a rule for every amount');
     return rule;

@@ -70,6 +70,7 @@ export const defences = {
   'own-tool': 15,
   'shown-words': 7,
   'whole-words': 16,
+  'absent-values': 16,
   'store-time': 17,
 } as const;
 

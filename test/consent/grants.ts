@@ -3,7 +3,7 @@ import type { Book, Call } from './book.ts';
 import { anyApprover } from './joint.ts';
 import type { Seats } from './seats.ts';
 import type { Agent, Answer, Arguments, Command, Grant, Match, Remember, Rule } from './words.ts';
-import { runOf } from './world.ts';
+import { leftOut, runOf } from './world.ts';
 
 interface Granted {
   readonly by: string;
@@ -172,7 +172,7 @@ export class Grants {
       case 'any':
         return true;
       case 'small':
-        return amount <= 100;
+        return amount !== leftOut && amount <= 100;
       case 'guess':
         return false;
       case 'exact': {

@@ -1,4 +1,3 @@
-import { isSame } from './book.ts';
 import type { Rule } from './words.ts';
 
 /** What a worker that wants people to be asked gets where no rule asks: any approver, without a deadline. */
@@ -29,6 +28,8 @@ function asksAllOf(one: Rule, other: Rule): boolean {
   const isMarked = marksOf(other).every((mark, at) => mark !== true || marksOf(one)[at] === true);
   return isAsMany && isMarked && isSame(endOf(one), endOf(other)) && modeOf(one) >= modeOf(other);
 }
+
+const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean => one.join() === other.join();
 
 /** How strictly a rule binds the calls of a step. */
 const modeOf = ({ batch }: Rule): number => [undefined, 'sequential', 'any-asks-all'].indexOf(batch);

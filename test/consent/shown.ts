@@ -11,14 +11,15 @@ import {
 import type { Action, Approval, ToolCall } from '@countersign/domain';
 import type { Defence } from './defences.ts';
 import type { Arguments, Shown } from './words.ts';
+import { leftOut } from './world.ts';
 
 /** The arguments of the tool `pay`. Its hidden value has the name of a secret. */
 export function toArguments({ amount, secret }: Arguments): JsonObject {
-  return { amount, ...(secret !== null && { password: secret }) };
+  return { ...(amount !== leftOut && { amount }), ...(secret !== null && { password: secret }) };
 }
 
 export function fromArguments(args: unknown): Arguments {
-  const { amount, password = null } = args as { amount: number; password?: string };
+  const { amount = leftOut, password = null } = args as { amount?: number; password?: string };
   return { amount, secret: password };
 }
 
@@ -45,7 +46,7 @@ export function wholeOf(state: ToolCall, approval: Approval): string {
 }
 
 function seen({ arguments: args, sensitive }: Pick<Action, 'arguments' | 'sensitive'>) {
-  return { amount: args['amount'] as number, hides: hiddenValues(args, sensitive).length > 0 };
+  return { amount: fromArguments(args).amount, hides: hiddenValues(args, sensitive).length > 0 };
 }
 
 /** A call as the write side knows it, in the words of the model. */

@@ -1,6 +1,6 @@
 import { approve, approveAll, ask1, claim, edit, grantOf, ofOther, request, respond, wait } from './acts.ts';
 import type { Command, Request } from './words.ts';
-import { policies } from './world.ts';
+import { leftOut, policies } from './world.ts';
 
 const wholeSteps: Command = { type: 'policy', policy: policies[4] };
 const oneByOne: Command = { type: 'policy', policy: policies[5] };
@@ -143,6 +143,10 @@ export const stepCases: Readonly<Record<string, readonly Command[]>> = {
   'a worker renews the lease of a claim that was released': [
     ...[request(5, null, 2), approve('amy', null, 2), claim('k1', 2), extend(1)],
     ...[wait(61), extend(1), claim('k2', 2), extend(1), extend(2)],
+  ],
+  'the amount by which a rule decides is left out': [
+    ...[grantOf('amy', { match: { of: 'small' } }), request(leftOut), approve('dan'), claim(), approve('amy')],
+    ...[claim(), approve('cleo'), claim()],
   ],
   'two workers claim a call, each with a key of its own': [request(5), approve('amy'), claim('k1'), claim('k2')],
   'a response is sent once more after it was withdrawn': [

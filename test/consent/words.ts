@@ -71,7 +71,7 @@ export interface Delegation {
   readonly end: number;
 }
 
-/** Every amount can be paid with a hidden value, such as the code of a card. */
+/** Every amount can be paid with a hidden value, such as the code of a card. An amount of -1 is left out. */
 export interface Arguments {
   readonly amount: number;
   readonly secret: string | null;

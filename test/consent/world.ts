@@ -40,6 +40,9 @@ export const isOfDesk = (principal: string): boolean => principal.startsWith('de
 export const toldOf = (principal: string, allowed: readonly Group[]): readonly Group[] =>
   (deskPeople[principal]?.told ?? []).filter((group) => allowed.includes(group));
 
+/** In the place of an amount that is left out. */
+export const leftOut = -1;
+
 /** The moment at which the clock of every world stands first, in milliseconds since the epoch. */
 export const startAt = Date.UTC(2030, 0, 1);
 

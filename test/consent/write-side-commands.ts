@@ -118,7 +118,7 @@ export function createDoing(world: World, first: Policy): (command: Command) => 
     if (!isLeftOut) files.identities.set(name, as);
   };
   const changed = (): Promise<Done> => {
-    world.policies.activate(policyOf(files.policy, files.identities));
+    world.policies.activate(policyOf(files.policy, files.identities, without));
     return waited(1);
   };
   return async (command) => {

@@ -1,4 +1,5 @@
 import { celEngine } from '@countersign/cel';
+import type { CelEngine } from '@countersign/cel';
 import { fireDue } from '@countersign/commands';
 import type { CommandPorts, Result } from '@countersign/commands';
 import { dueAt } from '@countersign/domain';
@@ -16,12 +17,29 @@ import type { Identities } from './world.ts';
 
 const loaded = new Map<string, ReturnType<typeof loadPolicy>>();
 
-export function policyOf(policy: Policy, identities: Identities): ReturnType<typeof loadPolicy> {
+export function policyOf(policy: Policy, identities: Identities, without: Defence | null) {
+  const isBlind = without === 'absent-values';
   const file = policyFile(policy, identities);
-  const known = loaded.get(file) ?? loadPolicy('policy.json', file, celEngine);
-  loaded.set(file, known);
+  const key = JSON.stringify([isBlind, file]);
+  const known = loaded.get(key) ?? loadPolicy('policy.json', file, isBlind ? blindEngine : celEngine);
+  loaded.set(key, known);
   return known;
 }
+
+/** As if an expression without an answer were false. */
+const blindEngine: CelEngine = {
+  ...celEngine,
+  compile: (...given) => {
+    const compiled = celEngine.compile(...given);
+    if ('problem' in compiled) return compiled;
+    return {
+      expression: (inputs) => {
+        const answer = compiled.expression(inputs);
+        return 'problem' in answer ? { value: false, cost: answer.cost } : answer;
+      },
+    };
+  },
+};
 
 /** A call as its stream has it. */
 export interface Loaded {
