@@ -69,6 +69,17 @@ describe('entry', () => {
     );
   });
 
+  it('is the same after a value that needs more memory than is kept', () => {
+    const small = { b: ['Zoë', '\ud83d\ude02'], 'ünter': 1 };
+    const large = { text: 'a'.repeat(70_000), wide: 'ü'.repeat(70_000), small };
+    for (const value of [small, large, small]) {
+      expect(canonicalForm(value)).toBe(canonicalJson(value));
+      expect(bodyOf({ data: value, metadata: {} })).toBe(
+        `sha256:${hash('sha256', canonicalJson({ data: value, metadata: {} }), 'hex')}`,
+      );
+    }
+  });
+
   it('is the same after a log with other names in each event', () => {
     const known = { b: 1, a: { d: 2, c: 3 }, [`z${'y'.repeat(200)}`]: 4, x: undefined };
     const form = canonicalForm(known);

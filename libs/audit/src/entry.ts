@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { StoredEvent } from '@countersign/contracts';
-import { canonicalForm } from './canonical.js';
+import { canonicalBytes, canonicalForm } from './canonical.js';
 
 /** An event as it is stored, with its sensitive values sealed. Its position is left out: it differs between stores. */
 export type EntryEvent = Omit<StoredEvent, 'position'>;
@@ -21,11 +21,7 @@ export interface Entry extends Pick<EntryEvent, 'eventId' | 'stream' | 'revision
 
 /** The bytes of an entry, as a text. */
 export function formatEntry({ eventId, stream, revision, type, recordedAt, body }: Entry): string {
-  // The members are written in their order, so that only the content needs sorting.
-  return (
-    `{"body":"${body}","eventId":${canonicalForm(eventId)},"recordedAt":${canonicalForm(recordedAt)},` +
-    `"revision":${canonicalForm(revision)},"stream":${canonicalForm(stream)},"type":${canonicalForm(type)},"v":1}`
-  );
+  return canonicalForm({ body, eventId, recordedAt, revision, stream, type, v: 1 });
 }
 
 /** Reads an entry from JSON. Undefined for a value that is none, or that has other members. */
@@ -56,7 +52,7 @@ const bodyForm = /^sha256:[0-9a-f]{64}$/;
  * stored data are no JSON has no `data` there.
  */
 export function bodyOf(event: Pick<EntryEvent, 'data' | 'metadata'>): string {
-  return digestOfBody(canonicalBody(event));
+  return digestOfBody(canonicalBytes(contentOf(event)));
 }
 
 /** The RFC 8785 form of the content as it is stored: `{ data, metadata }` without `metadata.moved`. */
@@ -71,16 +67,19 @@ export interface CanonicalContent {
 }
 
 /** Makes the RFC 8785 form of a content and of its data at once. */
-export function canonicalContent({ data, metadata }: Pick<EntryEvent, 'data' | 'metadata'>): CanonicalContent {
-  const kept = withoutMoved(metadata);
-  if (data === undefined || kept === undefined)
-    return { body: canonicalForm({ data, metadata: kept }), data: undefined };
+export function canonicalContent(event: Pick<EntryEvent, 'data' | 'metadata'>): CanonicalContent {
+  const { data, metadata } = contentOf(event);
+  if (data === undefined || metadata === undefined) return { body: canonicalForm({ data, metadata }), data: undefined };
   const text = canonicalForm(data);
-  return { body: `{"data":${text},"metadata":${canonicalForm(kept)}}`, data: text };
+  return { body: `{"data":${text},"metadata":${canonicalForm(metadata)}}`, data: text };
+}
+
+function contentOf({ data, metadata }: Pick<EntryEvent, 'data' | 'metadata'>): Pick<EntryEvent, 'data' | 'metadata'> {
+  return { data, metadata: withoutMoved(metadata) };
 }
 
 /** The digest of a content in its RFC 8785 form. */
-export function digestOfBody(canonical: string): string {
+export function digestOfBody(canonical: string | Buffer): string {
   return `sha256:${hash('sha256', canonical, 'hex')}`;
 }
 
