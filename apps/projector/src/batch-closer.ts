@@ -41,6 +41,7 @@ export function createBatchCloser({ bus, topic, closeBatch, endRun, endInside }:
     group: 'batch-closer',
     topics: [topic],
     types: concerning,
+    concerns: ({ metadata: { callId }, ...event }) => memberOf({ ...event, callId }) !== undefined,
     onMessage: async (message) => {
       const event = parseEventMessage(message);
       const callId = memberOf(event);
@@ -54,7 +55,12 @@ export function createBatchCloser({ bus, topic, closeBatch, endRun, endInside }:
 }
 
 /** The member whose batch is to be looked at. */
-function memberOf({ type, callId, revision, data }: EventView): string | undefined {
+function memberOf({
+  type,
+  callId,
+  revision,
+  data,
+}: Pick<EventView, 'type' | 'callId' | 'revision' | 'data'>): string | undefined {
   switch (type) {
     case 'BatchBroken':
       return typeof data['callId'] === 'string' ? data['callId'] : undefined;

@@ -1,4 +1,4 @@
-import type { EventView } from '@countersign/contracts';
+import type { EventView, RecordedEvent } from '@countersign/contracts';
 /** A message about to be published. */
 export interface OutgoingMessage {
   /** Messages of one key keep their order; messages without a key have none. */
@@ -49,6 +49,11 @@ export interface SubscribeOptions {
   readonly topics: readonly string[];
   /** Only messages whose header `ce_type` is one of these; the others count as handled. Default: all. */
   readonly types?: readonly string[];
+  /**
+   * Returns whether an event may need work. A bus that has the events themselves counts the others as handled before it makes
+   * messages of them; a broker hands them over.
+   */
+  readonly concerns?: (event: RecordedEvent) => boolean;
   /**
    * Hands over events too that the relay could not read, without their data: a later version than the relay's may know
    * what to do. Default: they count as handled.

@@ -110,6 +110,21 @@ describe('the embedded message bus', () => {
     await bus.close();
   });
 
+  it('counts an event that does not concern its group as handled', async () => {
+    const source = createMemoryLog();
+    const concerns = ({ eventId }: { readonly eventId: string }) => eventId !== '2';
+    source.append(...['1', '2', '3', '2'].map((id) => allowed(id)));
+    const { bus } = openBus(source);
+    bus.subscribe({ group: 'g', topics: [topic], concerns, onMessage });
+    await eventually(() => expect(ids).toEqual(['1', '3']));
+    await bus.close();
+    const again = openBus(source).bus;
+    again.subscribe({ group: 'g', topics: [topic], onMessage });
+    source.append(allowed('5'));
+    await eventually(() => expect(ids).toEqual(['1', '3', '5']));
+    await again.close();
+  });
+
   it('goes on by itself when the log could not be read for a while, without a repeat', async () => {
     const clock = createVirtualClock();
     const source = createMemoryLog();

@@ -53,7 +53,8 @@ export class EmbeddedSubscription implements Subscription {
     for (const letter of file.replaying(group)) this.redeliver(letter);
     const types = consumer.types === undefined ? undefined : new Set(consumer.types);
     const suspectsMax = consumer.inFlightMax ?? inFlightMaxDefault;
-    const own = { group, types, dispatcher, file, suspectsMax, clock, log };
+    const { concerns } = consumer;
+    const own = { group, types, concerns, dispatcher, file, suspectsMax, clock, log };
     this.#readers = sources.map((from) => new TopicReader({ ...from, ...own }));
   }
 

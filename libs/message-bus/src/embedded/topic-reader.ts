@@ -2,6 +2,7 @@ import { isReadable } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Dispatcher } from '../dispatcher.js';
+import type { SubscribeOptions } from '../message-bus.js';
 import { Probation } from '../probation.js';
 import { describeError } from '../failure.js';
 import { createWatermark } from '../watermark.js';
@@ -17,6 +18,7 @@ export interface TopicReaderOptions {
   readonly source: LogReader;
   /** Undefined: all. */
   readonly types: ReadonlySet<string> | undefined;
+  readonly concerns: SubscribeOptions['concerns'];
   readonly dispatcher: Dispatcher;
   readonly file: BusFile;
   /** How many messages a crashed process may have been handling. */
@@ -137,10 +139,10 @@ export class TopicReader {
   }
 
   #takeOne(event: LogEvent): Promise<void> | undefined {
-    const { topic, types } = this.#options;
+    const { topic, types, concerns } = this.#options;
     const place = { position: event.position, eventId: event.eventId };
     // No handler of ours can do anything with an event that cannot be read.
-    if (!isReadable(event) || types?.has(event.type) === false) {
+    if (!isReadable(event) || types?.has(event.type) === false || concerns?.(event) === false) {
       this.#watermark?.pass(place);
       this.#saveLater();
       return undefined;
