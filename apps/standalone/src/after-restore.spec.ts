@@ -1,5 +1,6 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { claim, createGrant, reconcile, requestToolCalls, respond, submitClientOutput } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { approvalIdOf } from '@countersign/contracts';
@@ -72,6 +73,7 @@ it('asks people again under a stop too', async () => {
   expect(statesOf('allowed', 'approved')).toEqual(['awaiting_approval', 'awaiting_approval']);
   expect(await approve('approved', 2)).toMatchObject({ refusal: { code: 'stopped' } });
   rmSync(stop);
+  await nextTurn();
   expect(await approve('approved', 2)).toMatchObject({ status: 'done' });
 });
 
