@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { openReach } from '../process/channels/reach.js';
@@ -10,10 +12,13 @@ import type { World } from './harness/inbox.js';
 import { keepPicture } from './harness/pictures.js';
 
 /** A question, and the links of the mail that a real server received about it. */
-async function openMailed() {
+async function openMailed(policy = 'version: 1') {
   const reach = await openReach(['{ to: [mail] }']);
   const port = await freePort();
-  const world = await openWorld({ ...reach.env, COUNTERSIGN_PUBLIC_URL: `http://127.0.0.1:${String(port)}` }, port);
+  const file = join(reach.folder, 'policy.yaml');
+  writeFileSync(file, policy);
+  const env = { ...reach.env, COUNTERSIGN_POLICY: file, COUNTERSIGN_PUBLIC_URL: `http://127.0.0.1:${String(port)}` };
+  const world = await openWorld(env, port);
   const [call] = await world.ask([
     { toolName: 'delete_file', arguments: { path: '/еtc/hosts\u202e' }, description: 'x' },
   ]);
@@ -108,6 +113,29 @@ describe('the link of a mail', () => {
     await mine.page.getByText('It is approved.').waitFor();
     expect(await mine.page.getByRole('button', { name: 'Approve' }).isVisible()).toBe(false);
   }, 240_000);
+
+  it('holds an approval of high risk, waits for a reason that is needed, and has no button after its person has answered', async () => {
+    const require = '{ quorum: { approve: 2 }, risk: high, requireReason: [deny] }';
+    const { world, callId, link } = await openMailed(
+      `version: 1\nrules: [{ id: two, match: { tools: [delete_file] }, then: { require: ${require} } }]\n`,
+    );
+    const { page } = await openPage(browser(), link);
+    await signIn(page, 'me');
+    await page.getByText('It is waiting for your answer.').waitFor();
+    const deny = page.getByRole('button', { name: 'Deny' });
+    expect(await deny.isDisabled()).toBe(true);
+    await page.getByLabel('Reason (needed to deny)').fill('no');
+    expect(await deny.isDisabled()).toBe(false);
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('High risk. Hold the button for a second, or confirm:').waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    expect(await stateOf(world, callId)).toBe('awaiting_approval');
+    await page.getByRole('button', { name: 'Approve', exact: true }).click({ delay: 1_500 });
+    await page.getByText('You have answered. It waits for others.').waitFor();
+    await page.getByText('me approved via mail: "no"').waitFor();
+    expect(await page.getByRole('button').filter({ visible: true }).count()).toBe(0);
+    expect(await stateOf(world, callId)).toBe('awaiting_approval');
+  }, 60_000);
 
   it('opens only for its recipient, and says so', async () => {
     const { world, callId, link } = await openMailed();

@@ -2,6 +2,8 @@ export { createAnswerTokens, digestStartOf } from './answer-token.js';
 export type { AnswerTokens, TokenAction, TokenContent } from './answer-token.js';
 export { agentWordsLabel, cardOf } from './card/card.js';
 export type { Card } from './card/card.js';
+export { pressesOf } from './card/presses.js';
+export type { Press } from './card/presses.js';
 export { renderCard } from './card/render-card.js';
 export type { CardFormat, CardPress, RenderedCard } from './card/render-card.js';
 export { channelRecordOf, endpointOf } from './channel-record.js';

@@ -2,6 +2,8 @@ import { parseApprovalId } from '@countersign/contracts';
 import { createEmailTokens } from '@countersign/channels';
 import { alice, channelContract, mailConfigOf, openEmail, sampleNotice } from '@countersign/channels/testing';
 import type { Answers, OpenedChannel } from '@countersign/channels/testing';
+import { createPolicies, loadPolicy } from '@countersign/policy';
+import type { Policies } from '@countersign/policy';
 import { createSessionStore } from '../sqlite/session-store.js';
 import { createSessions } from '../inbox/sessions.js';
 import { openWorld } from '../testing/world.js';
@@ -18,9 +20,10 @@ const tokens = createTokens([
 const bob = { id: 'bob', email: 'bob@example.com', groups: [] };
 
 /** The ports are known only after listening, so the gateway reads them late. */
-async function openGateway(smtpUrl: string): Promise<World> {
+async function openGateway(smtpUrl: string, policies?: Policies): Promise<World> {
   const channels = { people: [alice, bob], channels: [mailConfigOf(smtpUrl)], routes: [], broken: [] };
   return openWorld({
+    ...(policies !== undefined && { policies }),
     change: (ports) => {
       const sessions = createSessions({ ...ports, tokens, store: createSessionStore(':memory:') });
       return { ...ports, tokens, sessions, channels };
@@ -30,8 +33,8 @@ async function openGateway(smtpUrl: string): Promise<World> {
 
 const json = { 'content-type': 'application/json', 'countersign-client': 'inbox' };
 
-async function ask({ url }: World): Promise<string> {
-  const call = { toolCallId: 'call-1', toolName: 'delete_file', arguments: { path: '/tmp/x' }, needsApproval: true };
+async function ask({ url }: World, toolName = 'delete_file'): Promise<string> {
+  const call = { toolCallId: `call-${toolName}`, toolName, arguments: { path: '/tmp/x' }, needsApproval: true };
   const answer = await fetch(`${url}/v1/tool-calls`, {
     method: 'POST',
     headers: { ...json, authorization: 'Bearer agent-token' },
@@ -116,6 +119,52 @@ describe('the mail channel', () => channelContract(openMail));
 
 let world: World | undefined;
 afterEach(() => world?.close());
+
+describe('the page behind a link', () => {
+  const policy = `version: 1
+approvers: [{ id: carol, groups: [lawyers] }]
+rules:
+  - { id: two, match: { tools: [pay] }, then: { require: { quorum: { approve: 2 }, risk: high, requireReason: [deny] } } }
+  - { id: signed, match: { tools: [sign] }, then: { require: { requireSignature: true } } }
+  - { id: others, match: { tools: [legal] }, then: { require: { anyOf: [lawyers] } } }
+`;
+
+  it('has the buttons that the server takes from its reader now, and says why there are none', async () => {
+    const smtpUrl = 'smtp://127.0.0.1:1';
+    const opened = await openGateway(smtpUrl, createPolicies([loadPolicy('p.yaml', policy)]));
+    world = opened;
+    const cookie = await cookieOf(opened, 'alice-token');
+    const responses = createResponsePort({ ...opened, isApprover: () => true });
+    const linkTo = async (toolName: string) => {
+      const approvalId = await ask(opened, toolName);
+      const { shownDigest = '' } = (await responses.find(approvalId))?.approval ?? {};
+      const token = createEmailTokens(mailConfigOf(smtpUrl)).seal({ action: 'o', approvalId, shownDigest }, 'alice');
+      return { path: `${opened.url}/a/${token}`, approvalId };
+    };
+    const pageOf = async (path: string) =>
+      (await (await fetch(`${path}/card`, { headers: { cookie } })).json()) as object;
+    const { path } = await linkTo('pay');
+    expect(await pageOf(path)).toMatchObject({
+      ...{ presses: ['approve', 'deny'], reasonFor: ['deny'], isHighRisk: true, confirms: 'Approve pay' },
+      words: 'It is waiting for your answer.',
+    });
+    const answer = await fetch(`${path}/response`, {
+      ...{ method: 'POST', headers: { ...json, cookie }, body: '{"decision":{"type":"approve"}}' },
+    });
+    expect(answer.status).toBe(200);
+    expect(await pageOf(path)).toMatchObject({
+      ...{ presses: [], words: 'You have answered. It waits for others.' },
+      card: { status: ['alice approved via mail'] },
+    });
+    expect(await pageOf((await linkTo('sign')).path)).toMatchObject({
+      ...{ presses: [], words: 'It is decided in the inbox, not here.' },
+      card: { warnings: [expect.stringContaining('Sign it in the inbox')] },
+    });
+    expect(await pageOf((await linkTo('legal')).path)).toMatchObject({
+      ...{ presses: [], words: expect.stringMatching(/^You can look, not decide\. ./) as unknown },
+    });
+  });
+});
 
 it('takes no edit by a mail link whose arguments have more than 256 KiB', async () => {
   const smtpUrl = 'smtp://127.0.0.1:1';

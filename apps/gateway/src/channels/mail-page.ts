@@ -28,6 +28,7 @@ export const mailPage = `<!doctype html>
   </form>
   <section id="card" hidden>
     <h2 id="headline"></h2>
+    <p id="status" class="lines"></p>
     <h3>Arguments</h3>
     <pre id="arguments"></pre>
     <p id="warnings" class="lines"></p>
@@ -37,7 +38,8 @@ export const mailPage = `<!doctype html>
       <pre id="words"></pre>
     </section>
     <form id="answer">
-      <p><label>Reason <input name="reason" maxlength="8192"></label></p>
+      <p><label><span id="reason-label">Reason</span> <input name="reason" maxlength="8192"></label></p>
+      <p id="confirm" role="alert" hidden>High risk. Hold the button for a second, or confirm: <button type="button" value="approve" data-confirms></button></p>
       <p><button type="button" value="approve">Approve</button> <button type="button" value="deny">Deny</button></p>
     </form>
     <p><a id="inbox">Open it in the inbox</a>, where arguments can be edited too.</p>
@@ -58,7 +60,7 @@ h2, .lines { white-space: pre-wrap; }
 pre { margin: 0; padding: 0.75rem; border: 1px solid GrayText; border-radius: 6px; overflow-wrap: anywhere; white-space: pre-wrap; }
 label { display: grid; gap: 0.25rem; }
 input, button { min-height: 2.75rem; padding: 0 0.75rem; font: inherit; }
-button { min-width: 7rem; margin-right: 0.5rem; }
+button { min-width: 7rem; margin-right: 0.5rem; touch-action: manipulation; user-select: none; }
 `;
 
 /** Everything is put in as the text that the mail has: every character of it is seen. */
@@ -75,21 +77,37 @@ async function load() {
   at('sign-in').hidden = response.status !== 401;
   if (response.status === 401) return offerSignIn();
   if (!response.ok) return say(await problemOf(response));
-  const { approval, card, isChanged } = await response.json();
+  shown = await response.json();
+  const { approval, card, presses, reasonFor, confirms, words } = shown;
   write('headline', [card.headline]);
+  write('status', card.status);
   write('arguments', card.argumentLines);
   write('warnings', card.warnings);
   write('facts', labelled(card.facts));
   write('words', card.agentWords.map(([label, text]) => label + ':\\n' + text));
   at('words').parentElement.hidden = card.agentWords.length === 0;
   at('inbox').href = '/approvals/' + encodeURIComponent(approval.approvalId);
-  const isOpen = approval.state === 'pending' && !isChanged;
-  at('answer').hidden = !isOpen;
-  for (const button of at('answer').querySelectorAll('button'))
-    button.hidden = !approval.allowedDecisions.includes(button.value) || (button.value === 'approve' && !card.isWhole);
+  at('answer').hidden = presses.length === 0;
+  for (const button of buttons()) button.hidden = !presses.includes(button.value);
+  confirmation().textContent = confirms;
+  for (const button of buttons().filter(isHeld)) button.setAttribute('aria-description', 'Hold it for a second');
+  at('confirm').hidden = true;
+  at('reason-label').textContent = reasonFor.length === 0 ? 'Reason' : 'Reason (needed to ' + reasonFor.join(' or ') + ')';
+  offer();
   at('card').hidden = false;
-  say(isOpen ? 'It is waiting for your answer.' : isChanged ? 'It was changed since this mail: look at the inbox.' : 'It is ' + approval.state + '.');
+  say(words);
 }
+
+let shown;
+const buttons = () => [...at('answer').querySelectorAll('button')];
+const confirmation = () => at('confirm').querySelector('button');
+const reasonOf = () => new FormData(at('answer')).get('reason').trim();
+
+// A button that the server would refuse is off.
+function offer() {
+  for (const button of buttons()) button.disabled = shown.reasonFor.includes(button.value) && reasonOf() === '';
+}
+at('answer').addEventListener('input', offer);
 
 async function offerSignIn() {
   say('Sign in to see it.');
@@ -111,14 +129,47 @@ at('answer').addEventListener('submit', (event) => event.preventDefault());
 
 // Attack: a script presses a button. Its clicks are not trusted.
 at('answer').addEventListener('click', async (event) => {
-  const type = event.isTrusted ? event.target.closest('button')?.value : undefined;
-  if (type === undefined) return;
-  const reason = new FormData(at('answer')).get('reason');
+  const button = event.isTrusted ? event.target.closest('button') : null;
+  if (button === null || isSending) return;
+  if (isHeld(button)) return ask();
+  await answer(button.value);
+});
+
+// What is hard to undo is held for a moment. A short press, a key or a screen reader is asked instead.
+const isHeld = (button) => button.value === 'approve' && shown.isHighRisk && !('confirms' in button.dataset);
+let holding;
+at('answer').addEventListener('pointerdown', (event) => {
+  const button = event.target.closest('button');
+  if (event.isTrusted && event.button === 0 && button !== null && !button.disabled && isHeld(button)) {
+    clearTimeout(holding);
+    holding = setTimeout(() => answer('approve'), 1200);
+  }
+});
+// A long press on a phone opens a menu.
+at('answer').addEventListener('contextmenu', (event) => event.target.closest('button') && event.preventDefault());
+for (const name of ['pointerup', 'pointerout', 'pointercancel']) at('answer').addEventListener(name, () => clearTimeout(holding));
+
+let asked;
+function ask() {
+  at('confirm').hidden = false;
+  clearTimeout(asked);
+  asked = setTimeout(() => { at('confirm').hidden = true; }, 20000);
+}
+
+let isSending = false;
+async function answer(type) {
+  if (isSending) return;
+  isSending = true;
+  await send(type).finally(() => { isSending = false; });
+}
+
+async function send(type) {
+  const reason = reasonOf();
   const body = JSON.stringify({ decision: { type }, ...(reason ? { reason } : {}) });
   const response = await fetch(base + '/response', { method: 'POST', headers, body });
   if (!response.ok) say(await problemOf(response));
   else await load();
-});
+}
 
 await load();
 `;

@@ -1,4 +1,4 @@
-import { cardOf, createEmailTokens, digestStartOf } from '@countersign/channels';
+import { createEmailTokens, digestStartOf } from '@countersign/channels';
 import type {
   AnswerTokens,
   ChannelAnswer,
@@ -17,7 +17,8 @@ import { refuseForeignOrigin, refuseForgedRequest } from '../inbox/same-origin.j
 import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { GatewayPorts } from '../ports.js';
 import { parseWith } from '../validation.js';
-import { createResponsePort } from './response-port.js';
+import { mailCardOf } from './mail-card.js';
+import { actorOf, createResponsePort } from './response-port.js';
 import { channelsTenant } from './approvers.js';
 import { mailPage, mailPageHeaders, mailScript, mailStyle } from './mail-page.js';
 
@@ -28,9 +29,6 @@ const responseSchema = z.strictObject({
   ]),
   reason: z.string().max(8192).optional(),
 });
-
-/** Larger than the arguments of any call can be. Only long single values are shortened, with a note. */
-const charactersMax = 1_000_000;
 
 interface Opened {
   readonly actor: Actor;
@@ -62,12 +60,23 @@ export function addMailRoutes(
   fastify.get('/a/page.css', (_request, reply) => page(reply, 'text/css', mailStyle));
   fastify.get('/a/:token/card', async (request, reply) => {
     refuseForeignOrigin(request, publicUrl);
-    const { token, person } = open(request);
+    const opened = open(request);
+    const { token, person } = opened;
     const question = await responses.find(token.approvalId);
-    if (question === undefined) throw gone();
-    const isChanged = question.approval !== null && digestStartOf(question.approval.shownDigest) !== token.digestStart;
-    const notice = { ...question, kind: 'requested', nth: 0, messageId: '', at: '', recipient: person } as const;
-    return json(reply, { ...question, card: cardOf(notice, charactersMax), person: person.id, isChanged });
+    const approval = question?.approval;
+    if (question === undefined || !approval) throw gone();
+    const isChanged = digestStartOf(approval.shownDigest) !== token.digestStart;
+    const notice = {
+      ...question,
+      kind: 'requested',
+      nth: 0,
+      messageId: '',
+      at: '',
+      recipient: person,
+      approval,
+    } as const;
+    const card = await mailCardOf(ports, actorOf(answererOf(opened)), notice, isChanged);
+    return json(reply, { ...question, ...card, person: person.id, isChanged });
   });
   fastify.post('/a/:token/response', async (request, reply) => {
     refuseForgedRequest(request, publicUrl);
@@ -89,25 +98,24 @@ export function addMailRoutes(
 }
 
 /** The person is signed in, so the groups of the session count in addition to those of the channels file. */
+function answererOf({ person, actor, channelId }: Opened): Parameters<typeof actorOf>[0] {
+  const groups = [...new Set([...person.groups, ...actor.groups])];
+  return {
+    ...{ channelId, credential: `mail:${person.email ?? person.id}`, assurance: actor.assurance },
+    person: { ...person, groups },
+    ...(actor.session !== undefined && { session: actor.session }),
+  };
+}
+
 function toAnswer(
-  { person, actor, channelId }: Opened,
+  opened: Opened,
   { approvalId, shownDigest }: ApprovalView,
   { decision, reason }: z.output<typeof responseSchema>,
   commandId: string,
 ): ChannelAnswer {
-  const groups = [...new Set([...person.groups, ...actor.groups])];
   return {
-    ...{
-      approvalId,
-      shownDigest,
-      channelId,
-      commandId,
-      credential: `mail:${person.email ?? person.id}`,
-      assurance: actor.assurance,
-      person: { ...person, groups },
-    },
+    ...{ ...answererOf(opened), approvalId, shownDigest, commandId },
     decision: decision.type === 'edit' ? { type: 'edit', argumentsText: JSON.stringify(decision.arguments) } : decision,
-    ...(actor.session !== undefined && { session: actor.session }),
     ...(reason === undefined ? {} : { reason }),
   };
 }

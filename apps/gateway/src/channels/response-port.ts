@@ -110,7 +110,14 @@ function toDecision({ decision }: ChannelAnswer): Decision | undefined {
   return args?.success === true ? { type: 'edit', arguments: args.data } : undefined;
 }
 
-function actorOf({ person, channelId, assurance, credential, session }: ChannelAnswer): Actor {
+/** The person of a response, as the rules know them. */
+export function actorOf({
+  person,
+  channelId,
+  assurance,
+  credential,
+  session,
+}: Pick<ChannelAnswer, 'person' | 'channelId' | 'assurance' | 'credential' | 'session'>): Actor {
   return { ...approverOf(person), via: channelId, assurance, credential, ...(session !== undefined && { session }) };
 }
 
