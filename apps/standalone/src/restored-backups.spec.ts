@@ -25,11 +25,12 @@ async function restore(isRestored: (name: string) => boolean, env: Record<string
 }
 
 it.each([
-  ['keys.db', /^keys\.db/],
-  ['keys.db and the copies of values', /^(keys|read-model|idempotency)\.db/],
-  ['read-model.db', /^read-model\.db/],
-  ['everything but keys.db', /^(?!keys\.db)/],
-])('keeps a subject erased when an older backup of %s is restored', async (_what, names) => {
+  ['keys.db', /^keys\.db/, { calls: 1, values: 1 }],
+  ['keys.db and the copies of values', /^(keys|read-model|idempotency)\.db/, { calls: 1, values: 1 }],
+  ['read-model.db', /^read-model\.db/, { calls: 1, values: 1 }],
+  // The proof is lost with the end of the log, so the next erasure is one of these values too.
+  ['everything but keys.db', /^(?!keys\.db)/, { calls: 2, values: 3 }],
+])('keeps a subject erased when an older backup of %s is restored', async (_what, names, erased) => {
   await request('a');
   await run('a');
   await request('other', { labels: {} });
@@ -46,10 +47,10 @@ it.each([
   const file = join(folder(), 'read-model.db');
   expect(await verifyReadModel({ file, source, log, seal: vault.texts })).toMatchObject({ same: true });
   await request('later');
-  expect(await erase({ force: true })).toMatchObject({ status: 'erased', calls: 1, values: 1 });
+  expect(await erase({ force: true })).toMatchObject({ status: 'erased', ...erased });
 });
 
-it('keeps a subject erased when an older log is accepted, and lacks the proof alone', async () => {
+it('keeps a subject erased when an older log is accepted, and has the proof again when it is repeated', async () => {
   await request('a');
   await run('a');
   stores().readModel.flush();
@@ -61,7 +62,9 @@ it('keeps a subject erased when an older log is accepted, and lacks the proof al
   await open({ COUNTERSIGN_ACCEPT_LOG_END: String(head) });
   expect(viewOf('a')).toMatchObject({ arguments: { password: '[erased]' }, output: { token: '[erased]' } });
   expect(await stores().store.readStream(stream ?? '')).toEqual([]);
-  expect(await erase()).toMatchObject({ status: 'nothing-to-erase' });
+  expect(await erase()).toMatchObject({ status: 'erased', stream, calls: 1, values: 2 });
+  expect(await stores().store.readStream(stream ?? '')).toHaveLength(1);
+  expect(await erase()).toMatchObject({ status: 'nothing-to-erase', stream });
 });
 
 describe('an older keys.db that lacks a key which the log names', () => {

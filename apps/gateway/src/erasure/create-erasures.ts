@@ -10,7 +10,7 @@ import { crashPoint } from '@countersign/runtime';
 import { reachedWithin } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import { pastErasures } from './past-erasures.js';
-import { proofNameOf, subjectsIn, surveySubject } from './survey-subject.js';
+import { namesOf, proofNameOf, subjectsIn, surveySubject } from './survey-subject.js';
 import type { NamedSubject, Survey } from './survey-subject.js';
 import type { Erasures } from '../erasure-port.js';
 
@@ -81,6 +81,11 @@ async function erase(
     keys.push(...(await ports.keys.retire(tenant, each)));
   await ports.settled();
   let found = await survey(ports, tenant, request, keys);
+  const unproven = await keysWithoutProof(ports, tenant, request, found);
+  if (unproven.some((id) => !keys.includes(id))) {
+    keys.push(...unproven.filter((id) => !keys.includes(id)));
+    found = await survey(ports, tenant, request, keys);
+  }
   if (force) {
     await cancelOpen(ports, actor, request, commandId, found);
     // In a cluster the read model lags behind the store: the cancelled calls would still count as open.
@@ -142,6 +147,21 @@ async function finishRepeated(
 async function proofsOf({ keys, store }: ErasurePorts, tenant: string, named: NamedSubject) {
   const stream = subjectStream(await keys.hashOf(tenant, proofNameOf(named)));
   return { stream, proofs: (await store.readStream(stream)).filter(isReadable) };
+}
+
+/** Keys of values of a subject of which no proof is in the log: also those that were destroyed before its end was lost. */
+async function keysWithoutProof(
+  ports: ErasurePorts,
+  tenant: string,
+  { subject }: NamedSubject,
+  { keys, principals }: Survey,
+): Promise<readonly string[]> {
+  const proven = new Set<string>();
+  for (const named of namesOf(subject, principals)) {
+    const { proofs } = await proofsOf(ports, tenant, named);
+    for (const { data } of proofs) for (const id of (data as SubjectEvent['data']).keys) proven.add(id);
+  }
+  return keys.filter((id) => !proven.has(id));
 }
 
 function callsOpen({ openCalls }: Survey, force: boolean): Result<ErasureView> {

@@ -8,7 +8,7 @@ import {
 } from '@countersign/contracts';
 import type { ErasuresQuery, EventData, PastErasure, RecordedEvent, SubjectEvent } from '@countersign/contracts';
 import type { ErasureKeys, SoundReads } from '@countersign/event-store';
-import { eventsOf, proofNameOf } from './survey-subject.js';
+import { eventsOf, namesOf, proofNameOf } from './survey-subject.js';
 import type { NamedSubject } from './survey-subject.js';
 
 interface PastErasuresPorts {
@@ -69,11 +69,6 @@ async function erasuresOfCall(
 
 function requestIn({ type, data }: RecordedEvent): EventData<'ToolCallRequested'> | undefined {
   return type === 'ToolCallRequested' ? (data as EventData<'ToolCallRequested'>) : undefined;
-}
-
-/** A subject may have been erased for all principals, and for each of them. */
-function namesOf(subject: string, principals: readonly string[]): readonly NamedSubject[] {
-  return [{ subject }, ...principals.map((requestedBy) => ({ subject, requestedBy }))];
 }
 
 interface Proof {

@@ -12,6 +12,10 @@ export interface Survey {
   readonly openCalls: readonly string[];
   /** Values that were recorded in clear, by an older version. */
   readonly clearValues: number;
+  /** The keys of all values of its calls, whatever became of them. */
+  readonly keys: readonly string[];
+  /** The principals that have calls of this name. */
+  readonly principals: readonly string[];
 }
 
 /** The subject as an erasure names it: of all principals, or of one. */
@@ -28,11 +32,15 @@ const pageSize = 500;
 
 /** Reads the whole log, as it is stored, for the values of a subject. Others get their turn between its pages. */
 export async function surveySubject(raw: Pick<EventStore, 'readAll'>, surveyed: SurveyedSubject): Promise<Survey> {
-  const counted = { ofSubject: new Set<string>(), sealedCalls: new Set<string>(), values: 0, clearValues: 0 };
+  const counted: Counted = {
+    ...{ ofSubject: new Map(), keys: new Set(), sealedCalls: new Set() },
+    ...{ values: 0, clearValues: 0 },
+  };
   for await (const event of eventsOf(raw)) count(counted, event, surveyed);
   const calls = [...counted.sealedCalls];
   const { values, clearValues } = counted;
-  return { calls, values, openCalls: calls.filter(surveyed.isOpen), clearValues };
+  const [keys, principals] = [[...counted.keys], [...new Set(counted.ofSubject.values())]];
+  return { calls, values, openCalls: calls.filter(surveyed.isOpen), clearValues, keys, principals };
 }
 
 /**
@@ -50,6 +58,11 @@ export async function subjectsIn(
     if (request !== undefined) subjects.add(subjectOf(request));
   }
   return [...subjects];
+}
+
+/** The names under which a subject may have been erased: for all principals, and for each of them. */
+export function namesOf(subject: string, principals: readonly string[]): readonly NamedSubject[] {
+  return [{ subject }, ...principals.map((requestedBy) => ({ subject, requestedBy }))];
 }
 
 /** The name under which the proof of an erasure is recorded, hashed. */
@@ -74,7 +87,9 @@ export async function* eventsOf(
 }
 
 interface Counted {
-  readonly ofSubject: Set<string>;
+  /** Its calls, with their principals. */
+  readonly ofSubject: Map<string, string>;
+  readonly keys: Set<string>;
   readonly sealedCalls: Set<string>;
   values: number;
   clearValues: number;
@@ -83,10 +98,12 @@ interface Counted {
 function count(counted: Counted, event: LogEvent, { tenant, named, keys }: SurveyedSubject): void {
   const { sealed, callId, tenant: owner } = event.metadata;
   if (owner !== tenant || callId === null) return;
-  if (isReadable(event) && requestOf(event, named) !== undefined) counted.ofSubject.add(callId);
+  const request = isReadable(event) ? requestOf(event, named) : undefined;
+  if (request !== undefined) counted.ofSubject.set(callId, request.requestedBy);
+  const isOfSubject = counted.ofSubject.has(callId);
+  if (sealed !== undefined && isOfSubject) counted.keys.add(sealed.key);
   if (sealed === undefined) {
-    if (isReadable(event) && counted.ofSubject.has(callId))
-      counted.clearValues += valuePointers(secretPointers(event)).length;
+    if (isReadable(event) && isOfSubject) counted.clearValues += valuePointers(secretPointers(event)).length;
   } else if (keys.has(sealed.key)) {
     counted.sealedCalls.add(callId);
     counted.values += valuePointers(sealed.pointers).length;
