@@ -5,7 +5,7 @@ import { openSubjectKeys, rotateRootKey } from '@countersign/event-store';
 import { verifyReadModel } from '@countersign/read-model';
 import { prepareErasing, secret } from './testing/erasing.js';
 
-const { log, open, request, claimOf, run, erase, viewOf, filesWith, folder, stores } = prepareErasing();
+const { log, open, request, claimOf, run, erase, preview, viewOf, filesWith, folder, stores } = prepareErasing();
 
 /** Stops, keeps a copy of the folder, and starts again. */
 async function backUp(): Promise<void> {
@@ -62,6 +62,7 @@ it('keeps a subject erased when an older log is accepted, and has the proof agai
   await open({ COUNTERSIGN_ACCEPT_LOG_END: String(head) });
   expect(viewOf('a')).toMatchObject({ arguments: { password: '[erased]' }, output: { token: '[erased]' } });
   expect(await stores().store.readStream(stream ?? '')).toEqual([]);
+  expect(await preview()).toMatchObject({ status: 'possible', calls: 1, values: 2 });
   expect(await erase()).toMatchObject({ status: 'erased', stream, calls: 1, values: 2 });
   expect(await stores().store.readStream(stream ?? '')).toHaveLength(1);
   expect(await erase()).toMatchObject({ status: 'nothing-to-erase', stream });

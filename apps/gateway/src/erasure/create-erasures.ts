@@ -46,7 +46,8 @@ export function createErasures(ports: ErasurePorts): Erasures {
       for (const subject of await subjectsIn(ports.raw, tenant, request)) {
         ids.push(...(await ports.keys.idsOf(tenant, subject)));
       }
-      return viewOf(request.subject, await survey(ports, tenant, request, ids), { status: 'possible' });
+      const { found } = await surveyAll(ports, tenant, request, ids);
+      return viewOf(request.subject, found, { status: 'possible' });
     },
     erase: (actor, request, commandId) => {
       const running = last.then(() => erase(ports, actor, request, commandId));
@@ -76,16 +77,13 @@ async function erase(
   const repeated = await finishRepeated(ports, tenant, request, commandId);
   if (repeated !== undefined) return repeated;
   // From here on new values of the subject get another key, so this count is final.
-  const keys: string[] = [];
+  const live: string[] = [];
   for (const each of await subjectsIn(ports.raw, tenant, request))
-    keys.push(...(await ports.keys.retire(tenant, each)));
+    live.push(...(await ports.keys.retire(tenant, each)));
   await ports.settled();
-  let found = await survey(ports, tenant, request, keys);
-  const unproven = await keysWithoutProof(ports, tenant, request, found);
-  if (unproven.some((id) => !keys.includes(id))) {
-    keys.push(...unproven.filter((id) => !keys.includes(id)));
-    found = await survey(ports, tenant, request, keys);
-  }
+  const all = await surveyAll(ports, tenant, request, live);
+  const { keys } = all;
+  let { found } = all;
   if (force) {
     await cancelOpen(ports, actor, request, commandId, found);
     // In a cluster the read model lags behind the store: the cancelled calls would still count as open.
@@ -147,6 +145,13 @@ async function finishRepeated(
 async function proofsOf({ keys, store }: ErasurePorts, tenant: string, named: NamedSubject) {
   const stream = subjectStream(await keys.hashOf(tenant, proofNameOf(named)));
   return { stream, proofs: (await store.readStream(stream)).filter(isReadable) };
+}
+
+/** The values under the keys that are there, and under those that an erasure destroyed whose proof the log has lost. */
+async function surveyAll(ports: ErasurePorts, tenant: string, named: NamedSubject, live: readonly string[]) {
+  const found = await survey(ports, tenant, named, live);
+  const keys = [...new Set([...live, ...(await keysWithoutProof(ports, tenant, named, found))])];
+  return { keys, found: keys.length === live.length ? found : await survey(ports, tenant, named, keys) };
 }
 
 /** Keys of values of a subject of which no proof is in the log: also those that were destroyed before its end was lost. */

@@ -100,14 +100,16 @@ function count(counted: Counted, event: LogEvent, { tenant, named, keys }: Surve
   if (owner !== tenant || callId === null) return;
   const request = isReadable(event) ? requestOf(event, named) : undefined;
   if (request !== undefined) counted.ofSubject.set(callId, request.requestedBy);
-  const isOfSubject = counted.ofSubject.has(callId);
-  if (sealed !== undefined && isOfSubject) counted.keys.add(sealed.key);
-  if (sealed === undefined) {
-    if (isReadable(event) && isOfSubject) counted.clearValues += valuePointers(secretPointers(event)).length;
-  } else if (keys.has(sealed.key)) {
-    counted.sealedCalls.add(callId);
-    counted.values += valuePointers(sealed.pointers).length;
-  }
+  if (counted.ofSubject.has(callId)) countOfCall(counted, event);
+  if (sealed === undefined || !keys.has(sealed.key)) return;
+  counted.sealedCalls.add(callId);
+  counted.values += valuePointers(sealed.pointers).length;
+}
+
+function countOfCall(counted: Counted, event: LogEvent): void {
+  const { sealed } = event.metadata;
+  if (sealed !== undefined) counted.keys.add(sealed.key);
+  else if (isReadable(event)) counted.clearValues += valuePointers(secretPointers(event)).length;
 }
 
 /** The request of a call of this name; undefined for other events. */
