@@ -296,6 +296,20 @@ describe('the inbox on a terminal', () => {
   });
 });
 
+describe('a question on a terminal', () => {
+  it('is not answered by what was typed before it stood there', async () => {
+    const { ask, call, place } = await setUp();
+    const asked = await ask();
+    const approving = startInPty(place, cliCommand(['approve', asked.approval.approvalId]));
+    await approving.press('y', '\r', 'y');
+    await approving.sees('Approve this call? [y/N] ');
+    await approving.press('\r');
+    expect(await approving.ended).toBe(0);
+    expect(approving.written()).toContain('Nothing was sent.');
+    expect((await call(asked.callId)).state).toBe('awaiting_approval');
+  });
+});
+
 describe('the bundle that it runs', () => {
   it('does not load the HTTP client of Node with the members of node:http', () => {
     const bundle = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'bundle');

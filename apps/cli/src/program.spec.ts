@@ -253,6 +253,20 @@ describe('answering', () => {
     );
   });
 
+  it.each([
+    ['y', 0],
+    ['delete_file', 1],
+  ])('an approval of high risk on a terminal needs the name of the tool: %s', async (reply, count) => {
+    given({ ...pending, risk: 'high' });
+    const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken };
+    const terminal = newTerminal({ isTty: true, env });
+    const ended = runCli(['approve', approvalId], terminal);
+    await until(() => terminal.out().includes('To confirm, type delete_file:'), terminal.out);
+    terminal.type(`${reply}\n`);
+    expect(await ended).toBe(0);
+    expect(posted()).toHaveLength(count);
+  });
+
   it.each([['--yes'], ['--digest', pending.shownDigest]])(
     'an approval on a terminal asks nothing with %s',
     async (...options) => {
@@ -484,6 +498,17 @@ describe('answering many', () => {
       expect(await ended).toBe(0);
       expect(stateOf('apr_1')).toBe(state);
     }
+  });
+
+  it('many with one of high risk need their number in place of a yes', async () => {
+    given({ ...one, risk: 'high' });
+    const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken };
+    const terminal = newTerminal({ isTty: true, env });
+    const ended = runCli(['approve', '--batch', 'step-1'], terminal);
+    await until(() => terminal.out().includes('Approve 1 of 1? To confirm, type 1:'), terminal.out);
+    terminal.type('y\n');
+    expect(await ended).toBe(0);
+    expect(stateOf('apr_1')).toBe('pending');
   });
 
   it.each([

@@ -5,6 +5,7 @@ import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
 import type { Line } from '../view/line.js';
+import { isConfirmed } from './confirm.js';
 
 /** The options of `countersign erase`. */
 export interface EraseOptions {
@@ -25,7 +26,7 @@ export async function erase(invocation: Invocation, subject: string, options: Er
   const named = { subject, ...(requestedBy !== undefined && { requestedBy }) };
   const preview = await client.post<ErasureView>(path, { body: { ...named, dryRun: true }, timeoutMs });
   invocation.print(...previewLines(preview, force));
-  if (!yes && !(await isConfirmed(invocation))) {
+  if (!yes && !(await isConfirmedByPerson(invocation))) {
     invocation.print({ text: 'Nothing is erased.' });
     return exitCodes.refused;
   }
@@ -66,17 +67,8 @@ function previewLines(preview: ErasureView, force: boolean): Line[] {
   ];
 }
 
-async function isConfirmed({ terminal, json }: Invocation): Promise<boolean> {
-  if (json || !terminal.stdin.isTTY)
+function isConfirmedByPerson(invocation: Invocation): Promise<boolean> {
+  if (invocation.json || !invocation.terminal.stdin.isTTY)
     throw usageError('This cannot be undone. Without a terminal, confirm it with --yes.');
-  const { createInterface } = await import('node:readline/promises');
-  const readline = createInterface({ input: terminal.stdin, output: terminal.stdout });
-  try {
-    const reply = await readline.question('Erase them? This cannot be undone. [y/N] ', {
-      signal: terminal.interrupted,
-    });
-    return ['y', 'yes'].includes(reply.trim().toLowerCase());
-  } finally {
-    readline.close();
-  }
+  return isConfirmed(invocation, 'Erase them? This cannot be undone.');
 }

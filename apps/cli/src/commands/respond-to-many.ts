@@ -58,7 +58,7 @@ export async function respondToMany(
   const possible = approvals.filter((_, index) => preview[index]?.status === 'possible');
   invocation.print(...approvals.flatMap((approval, index) => rowLines(invocation, type, approval, preview[index])));
   const question = `${type === 'approve' ? 'Approve' : 'Deny'} ${String(possible.length)} of ${String(approvals.length)}?`;
-  if (possible.length > 0 && isAsking && !(await isConfirmed(invocation, question))) {
+  if (possible.length > 0 && isAsking && !(await isConfirmed(invocation, question, typedFor(type, possible)))) {
     invocation.note('Nothing was sent.');
     return exitCodes.ok;
   }
@@ -67,6 +67,11 @@ export async function respondToMany(
   const resultOf = ({ approvalId }: ApprovalView, index: number): Result | undefined =>
     sent.find((result) => result.approvalId === approvalId) ?? preview[index];
   return tell(invocation, type, approvals, approvals.map(resultOf));
+}
+
+/** What is typed in place of a yes where one is of high risk: how many are approved. */
+function typedFor(type: 'approve' | 'deny', possible: readonly ApprovalView[]): string | undefined {
+  return type === 'approve' && possible.some(({ risk }) => risk === 'high') ? String(possible.length) : undefined;
 }
 
 /** Returns whether to ask for confirmation. @throws CliError without a filter, and without a terminal to ask at. */

@@ -144,9 +144,9 @@ async function seenFirst(
   // The server says how it ended.
   if (approval.state !== 'pending') return {};
   printCard(invocation, approval);
-  if (isAsked(invocation, options)) refuseOnlooker(approval);
-  if (isAsked(invocation, options) && !(await isConfirmed(invocation, 'Approve this call?'))) return undefined;
-  return shownOf(approval);
+  if (!isAsked(invocation, options)) return shownOf(approval);
+  refuseOnlooker(approval);
+  return (await isConfirmed(invocation, 'Approve this call?', nameIfHigh(approval))) ? shownOf(approval) : undefined;
 }
 
 /** To what a response is bound whose person saw the approval. */
@@ -158,6 +158,11 @@ export function shownOf({ proposal, shownDigest, shownOthersDigest }: ApprovalVi
 function refuseOnlooker({ mayDecide }: ApprovalView): void {
   if (mayDecide?.now !== false || mayDecide.why === 'already-voted') return;
   throw localError('refused', mayDecide.why, mayDecide.detail, 'Nothing was sent.');
+}
+
+/** What is typed in place of a yes where the risk is high: the name of the tool. */
+function nameIfHigh({ risk, toolName }: ApprovalView): string | undefined {
+  return risk === 'high' ? toolName : undefined;
 }
 
 function printCard({ print, columns, client }: Invocation, approval: ApprovalView): void {
@@ -202,7 +207,10 @@ export async function edit(
   // The lines of the change are a part of what runs, so the rest is above them.
   if (isShown(invocation, options)) printCard(invocation, approval);
   invocation.print({ text: '' }, { text: 'The edit', tone: 'bold' }, ...change);
-  if (options.arguments === undefined && !(await isConfirmed(invocation, 'Approve with these arguments?'))) {
+  if (
+    options.arguments === undefined &&
+    !(await isConfirmed(invocation, 'Approve with these arguments?', nameIfHigh(approval)))
+  ) {
     invocation.note('Nothing was sent.');
     return exitCodes.ok;
   }
