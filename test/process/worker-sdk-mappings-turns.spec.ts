@@ -1,5 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { gateTool } from '@countersign/worker-sdk';
 import { MappingError, StaleResponseError } from '@countersign/worker-sdk/mappings';
+import { z } from 'zod';
 import { answerTo, askAbout } from '../../libs/worker-sdk/examples/function-approvals.js';
 import { createToolApprovals } from '../../libs/worker-sdk/examples/user-interactions.js';
 import { cleanUpAfterAll } from './harness/cleanup.js';
@@ -11,7 +13,9 @@ cleanUpAfterAll();
 
 let desk: Desk;
 beforeAll(async () => {
-  desk = await openDesk();
+  desk = await openDesk(undefined, [
+    gateTool({ name: 'ask_browser', inputSchema: z.strictObject({ table: z.string() }), clientExecuted: true }),
+  ]);
 });
 
 const setUp = () => ({ lee: desk.person('lee'), user: desk.person('kim'), worker: desk.worker() });
@@ -37,6 +41,45 @@ test('a turn ends while another process holds an approved call, and names the ca
   expect(turn.refused).toEqual([]);
   expect(turn.waiting).toEqual([{ callId: 'held', state: 'executing' }]);
   expect(turn.contents).toMatchObject([{ callId: 'mine', result: expect.stringMatching(/rejected by user/) }]);
+});
+
+test('a turn hands on the calls that the user’s own client runs, and has their results later', async () => {
+  const { user, worker } = setUp();
+  const first = await askAbout(worker, user, 'in the browser', [callOf('where', 'ask_browser', 'here')]);
+  expect(first).toMatchObject({ contents: [], waiting: [] });
+  const asked = { toolCallId: 'where', toolName: 'ask_browser', arguments: { table: 'here' } };
+  expect(first.clientCalls).toMatchObject([asked]);
+  await worker.submitOutput(first.clientCalls[0]!.callId, { at: 'home' });
+  const last = await answerTo(worker, sessionOf(user), first.state, messageOf('kim', []));
+  expect(last).toMatchObject({ clientCalls: [], contents: [{ callId: 'where', result: { at: 'home' } }] });
+});
+
+test('a turn has the result of a call that another window ran while the turn was made', async () => {
+  const { lee, user, worker } = setUp();
+  const calls = ['mine', 'other'].map((table) => callOf(table, 'drop_table', table));
+  const first = await askAbout(worker, user, 'two windows', calls);
+  const other = desk.worker();
+  let reads = 0;
+  const getRun: typeof worker.client.getRun = async (...given) => {
+    reads += 1;
+    if (reads === 1) await other.resume(first.state);
+    return worker.client.getRun(...given);
+  };
+  const [asked, no] = responsesOf(first, [true, false]);
+  // Another process approves and runs it between the two looks of this turn.
+  const late = {
+    ...worker,
+    client: { ...worker.client, getRun },
+    resume: async (...given: Parameters<typeof worker.resume>) => {
+      const outcome = await worker.resume(...given);
+      await approve(lee, asked!.id);
+      return outcome;
+    },
+  };
+  const turn = await answerTo(late, sessionOf(user), first.state, messageOf('kim', [no!]), { timeoutMs: 500 });
+  expect(reads).toBe(1);
+  expect(turn.waiting).toEqual([]);
+  expect(turn.contents).toMatchObject([{ callId: 'mine', result: { dropped: 'mine' } }, { callId: 'other' }]);
 });
 
 test('a turn under a stop ends at once and says which stop keeps what was approved from running', async () => {

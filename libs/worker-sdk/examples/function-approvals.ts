@@ -59,7 +59,7 @@ export interface Refused {
   readonly error: CountersignError | MappingError;
 }
 
-/** A call that neither waits for this person nor has a result. */
+/** A call that neither waits for this person nor has a result, and that the user's own client does not run. */
 export interface Waiting {
   readonly callId: string;
   /**
@@ -73,6 +73,8 @@ export interface Waiting {
 export interface Turn {
   readonly contents: readonly (FunctionApprovalRequestContent | FunctionResultContent)[];
   readonly waiting: readonly Waiting[];
+  /** The calls that the user's own client runs: give it tool and arguments, pass what it returns to `submitOutput`, and start the next turn. */
+  readonly clientCalls: StepOutcome['clientCalls'];
   /** Which stop keeps an approved call from running, and why: show it. A later turn goes on. Null: none. */
   readonly stopDetail: string | null;
   readonly state: RunState;
@@ -85,9 +87,11 @@ async function othersOf(user: Client, { callId, batch }: ApprovalView): Promise<
   return Promise.all(others.map((one) => user.getToolCall(one)));
 }
 
-/** Has all results of the step so far: leave out those that the messages have already. */
-async function turnOf(worker: Worker, user: Client, outcome: StepOutcome): Promise<Turn> {
-  const { results, pendingApprovals, stopDetail, state } = outcome;
+const open: ReadonlySet<string> = new Set(['allowed', 'approved', 'awaiting_approval', 'executing']);
+
+/** Has all results of the step so far: leave out those that the messages have already. `isLast`: it is read no more. */
+async function turnOf(worker: Worker, user: Client, outcome: StepOutcome, isLast = false): Promise<Turn> {
+  const { results, pendingApprovals, clientCalls, stopDetail, state } = outcome;
   const { principal } = await user.getMe();
   // As the person sees them: with masks.
   const asked = await Promise.all(pendingApprovals.map(({ approvalId }) => user.getApproval(approvalId)));
@@ -95,14 +99,18 @@ async function turnOf(worker: Worker, user: Client, outcome: StepOutcome): Promi
   const requests = await Promise.all(
     pending.map(async (approval) => functionApprovalRequest(approval, principal, await othersOf(user, approval))),
   );
-  const isTold = new Set([...results, ...pending].map(({ toolCallId }) => toolCallId));
+  const isTold = new Set([...results, ...pending, ...clientCalls].map(({ toolCallId }) => toolCallId));
   const silent = state.calls.filter(({ toolCallId }) => !isTold.has(toolCallId));
   const { calls } = silent.length === 0 ? { calls: [] } : await worker.client.getRun(state.runId);
   const waiting = silent.flatMap(({ toolCallId: callId }) => {
     const call = calls.find(({ toolCallId }) => toolCallId === callId);
     return call === undefined ? [] : [{ callId, state: call.state }];
   });
-  return { contents: [...results.map(functionResult), ...requests], waiting, stopDetail, state, refused: [] };
+  // Another window has run or ended it since the outcome was read, and its result belongs into a turn.
+  if (!isLast && waiting.some((one) => !open.has(one.state)))
+    return turnOf(worker, user, await worker.wait(state, { timeoutMs: 0 }), true);
+  const contents = [...results.map(functionResult), ...requests];
+  return { contents, waiting, clientCalls, stopDetail, state, refused: [] };
 }
 
 /** How long a turn waits for calls that run. What still runs then is in `waiting`, and goes on. */
@@ -204,8 +212,11 @@ async function answer(
     return state !== 'pending';
   } catch (error) {
     if (!isRefusal(error, 'already-voted', 'already-resolved')) throw error;
+    const now = await user.getApproval(approvalId);
+    // A "no" to another call of the step has ended this one, such as the first "no" of one prompt.
+    const isMoot = !response.approved && now.state === 'cancelled';
     // The same answer once more, as when its turn threw.
-    if (!isRecorded(await user.getApproval(approvalId), person, mapped)) throw error;
+    if (!isMoot && !isRecorded(now, person, mapped)) throw error;
     return false;
   }
 }
