@@ -98,6 +98,8 @@ describe('a decision in the inbox', () => {
     expect(await send.isDisabled()).toBe(true);
     await replaceAll('{ "amount": ');
     await dialog.getByText(/Not JSON yet/).waitFor();
+    await replaceAll('{ "amount": 8O }');
+    expect(await editor.locator('.cm-problem').innerText()).toBe('O');
     await replaceAll(text.replace('120', '80'));
     await dialog.locator('.cs-diff-line[data-sign="+"]', { hasText: '"amount": 80' }).waitFor();
     await dialog.locator('.cs-diff-line[data-sign="-"]', { hasText: '"amount": 120' }).waitFor();

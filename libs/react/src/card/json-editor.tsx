@@ -3,10 +3,9 @@ import type { ReactNode } from 'react';
 import { history, historyKeymap, standardKeymap } from '@codemirror/commands';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from '@codemirror/language';
-import { linter } from '@codemirror/lint';
 import { RangeSetBuilder, StateField } from '@codemirror/state';
 import type { Text } from '@codemirror/state';
-import { Decoration, EditorView, WidgetType, keymap, lineNumbers } from '@codemirror/view';
+import { Decoration, EditorView, ViewPlugin, WidgetType, keymap, lineNumbers } from '@codemirror/view';
 import type { DecorationSet } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { segmentsOf } from '@countersign/text';
@@ -22,7 +21,8 @@ const look = EditorView.theme({
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--cs-selection) !important',
   },
-  '.cm-tooltip': { backgroundColor: 'var(--cs-surface)', color: 'var(--cs-text)', border: '1px solid var(--cs-line)' },
+  // A browser gives the decoration of a text to what is typed in its place, as a style that the security policy refuses. A border stays.
+  '.cm-problem': { borderBottom: '2px dotted var(--cs-bad-text)' },
   '.cm-specialChar': { color: 'var(--cs-warn-text)', backgroundColor: 'var(--cs-warn-soft)' },
 });
 
@@ -73,6 +73,27 @@ const marks = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+const problemsOf = jsonParseLinter();
+
+/** Marks the place at which the text is no JSON. The words stand below the editor. The package `lint` would be 9 kB for the same. */
+const problem = ViewPlugin.define(
+  (view) => ({
+    place: placeOfProblem(view),
+    update({ docChanged, view: changed }) {
+      if (docChanged) this.place = placeOfProblem(changed);
+    },
+  }),
+  { decorations: ({ place }) => place },
+);
+
+function placeOfProblem(view: EditorView): DecorationSet {
+  const [first] = problemsOf(view);
+  const { length } = view.state.doc;
+  if (first === undefined || length === 0) return Decoration.none;
+  const from = Math.min(first.from, length - 1);
+  return Decoration.set(Decoration.mark({ class: 'cm-problem' }).range(from, from + 1));
+}
+
 /**
  * A JSON editor in a shadow root. There its styles are constructed style sheets; in the page they would be a style
  * element, which the content security policy forbids.
@@ -102,7 +123,7 @@ export default function JsonEditor(props: {
         indentOnInput(),
         bracketMatching(),
         json(),
-        linter(jsonParseLinter()),
+        problem,
         syntaxHighlighting(colours),
         look,
         EditorView.lineWrapping,
