@@ -34,9 +34,10 @@ export interface BlockReads {
 /** A Bloom filter: 10 bits for each of 800 terms, which 256 events of a busy log have. */
 const [bits, probes] = [8192, 4];
 
-/** The texts under which an event is found. */
-export function termOf(facet: EventFacet | 'tenant', value: string): string {
-  return `${facet}\u0000${value}`;
+/** A text under which an event is found. */
+export interface Term {
+  readonly facet: EventFacet | 'tenant';
+  readonly value: string;
 }
 
 /** The summary of a block, while it is made. */
@@ -46,7 +47,7 @@ export function emptySummary(): Summary {
   return new Uint8Array(bits / 8);
 }
 
-export function addTerm(summary: Summary, term: string): void {
+export function addTerm(summary: Summary, term: Term): void {
   eachPlace(term, (byte, bit) => {
     summary[byte] = (summary[byte] ?? 0) | bit;
     return true;
@@ -54,13 +55,13 @@ export function addTerm(summary: Summary, term: string): void {
 }
 
 /** Returns false only for a term that was not added. */
-export function mayHaveTerm(summary: Summary, term: string): boolean {
+export function mayHaveTerm(summary: Summary, term: Term): boolean {
   return eachPlace(term, (byte, bit) => ((summary[byte] ?? 0) & bit) !== 0);
 }
 
 /** Returns whether `visit` returned true for each place of a term. */
-function eachPlace(term: string, visit: (byte: number, bit: number) => boolean): boolean {
-  const [one, other] = hashesOf(term);
+function eachPlace(term: Term, visit: (byte: number, bit: number) => boolean): boolean {
+  const { one, other } = hashesOf(term);
   for (let probe = 0; probe < probes; probe += 1) {
     const place = (one + Math.imul(probe, other)) & (bits - 1);
     if (!visit(place >>> 3, 1 << (place & 7))) return false;
@@ -68,14 +69,36 @@ function eachPlace(term: string, visit: (byte: number, bit: number) => boolean):
   return true;
 }
 
-/** FNV-1a, and the same with another start, made odd. A stored form: it must not change without a new schema version. */
-function hashesOf(term: string): readonly [number, number] {
-  let one = 0x811c9dc5;
-  let other = 0x9e3779b9;
-  for (let index = 0; index < term.length; index += 1) {
-    const code = term.charCodeAt(index);
+/**
+ * FNV-1a over the facet, a zero and the value, and the same with another start, made odd. A stored form: it must not change
+ * without a new schema version.
+ */
+function hashesOf({ facet, value }: Term): Hashes {
+  const { one, other } = withText(startOf(facet), value);
+  return { one: one >>> 0, other: ((other ^ (other >>> 15)) | 1) >>> 0 };
+}
+
+interface Hashes {
+  readonly one: number;
+  readonly other: number;
+}
+
+/** The hashes over each facet and its zero: an event has several values, and none needs a text of its own. */
+const starts = new Map<string, Hashes>();
+
+function startOf(facet: string): Hashes {
+  const known = starts.get(facet);
+  if (known !== undefined) return known;
+  const start = withText({ one: 0x811c9dc5, other: 0x9e3779b9 }, `${facet}\u0000`);
+  starts.set(facet, start);
+  return start;
+}
+
+function withText({ one, other }: Hashes, text: string): Hashes {
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
     one = Math.imul(one ^ code, 0x01000193);
     other = Math.imul(other ^ code, 0x01000193);
   }
-  return [one >>> 0, ((other ^ (other >>> 15)) | 1) >>> 0];
+  return { one, other };
 }

@@ -2,8 +2,8 @@ import type { StatementSync } from 'node:sqlite';
 import { facetsOf, eventFacets, toolOf } from '@countersign/contracts';
 import type { LogEvent } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
-import { addTerm, emptySummary, mayHaveTerm, termOf } from '../event-blocks.js';
-import type { BlockReads, EventBlock, NextBlock, Summary, WantedEvents } from '../event-blocks.js';
+import { addTerm, emptySummary, mayHaveTerm } from '../event-blocks.js';
+import type { BlockReads, EventBlock, NextBlock, Summary, Term, WantedEvents } from '../event-blocks.js';
 import type { Columns } from './stored-row.js';
 
 /** A summary covers this many events: a search that finds one event reads so many. */
@@ -112,10 +112,16 @@ function found({ start, end }: EventBlock): NextBlock {
 function createTest({ tenant, facets, since, until }: WantedEvents): IsWanted {
   const groups = eventFacets.flatMap((facet) => {
     const values = facets[facet];
-    return values === undefined ? [] : [values.map((value) => termOf(facet, value))];
+    return values === undefined ? [] : [values.map((value) => ({ facet, value }))];
   });
   // An event that lost its tenant may be of any.
-  const all = [[termOf('tenant', tenant), termOf('tenant', '')], ...groups];
+  const all: readonly (readonly Term[])[] = [
+    [
+      { facet: 'tenant', value: tenant },
+      { facet: 'tenant', value: '' },
+    ],
+    ...groups,
+  ];
   return ({ earliest, latest, summary }) =>
     (since === undefined || latest >= since) &&
     (until === undefined || earliest < until) &&
@@ -126,8 +132,8 @@ function addEvent(summary: Summary, event: LogEvent, callOf: (callId: string) =>
   const { tenant, callId } = event.metadata;
   const named = toolOf(event);
   const facets = facetsOf(event, named ?? (callId === null ? undefined : callOf(callId)?.request));
-  addTerm(summary, termOf('tenant', tenant ?? ''));
-  for (const facet of eventFacets) for (const value of facets[facet]) addTerm(summary, termOf(facet, value));
+  addTerm(summary, { facet: 'tenant', value: tenant ?? '' });
+  for (const facet of eventFacets) for (const value of facets[facet]) addTerm(summary, { facet, value });
 }
 
 function emptyBlock(start: number): Block {
