@@ -100,6 +100,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
   const stopWatching = watchForChanges(path, reload);
   return {
     actorOf: (token, via) => state.tokens().actorOf(token, via),
+    isInForce: (actor) => state.tokens().isInForce(actor),
     actorOfHash: (tokenSha256) => state.tokens().actorOfHash(tokenSha256),
     grants: (who, role) => state.tokens().grants(who, role),
     groupsOf: (who) => state.tokens().groupsOf(who),

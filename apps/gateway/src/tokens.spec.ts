@@ -29,6 +29,17 @@ describe('tokens', () => {
     for (const other of ['', 'on', 'one ', 'ONE', 'one\0', 'two']) expect(tokens.actorOf(other, 'api')).toBeUndefined();
   });
 
+  it('know the actors of tokens in force, and not those of sessions or of tokens that were read before', () => {
+    const entries = [{ token: 'one', principal: 'ann', roles: ['approver'] }];
+    const [tokens, after] = [createTokens(entries), createTokens(entries)];
+    const actor = tokens.actorOf('one', 'api');
+    const inSession = tokens.actorOfHash(hash('sha256', 'one'));
+    if (actor === undefined || inSession === undefined) throw new Error('the token must be known');
+    expect(tokens.isInForce(actor)).toBe(true);
+    for (const other of [{ ...actor }, inSession]) expect(tokens.isInForce(other)).toBe(false);
+    expect(after.isInForce(actor)).toBe(false);
+  });
+
   it('have at most the assurance of their entry, also in a session of the inbox and under another name of the client', () => {
     const entry = { principal: 'ann', roles: ['approver'] };
     const tokens = createTokens([

@@ -29,6 +29,8 @@ export function assuranceOf(via: BearerVia | 'inbox'): Assurance {
 export interface Tokens {
   /** Returns the actor of a bearer token; undefined for an unknown token. `via` is the channel of the request. */
   readonly actorOf: (token: string, via: BearerVia) => Actor | undefined;
+  /** Returns whether `actorOf` returns this very object now: its token and its rights are as they were. */
+  readonly isInForce: (actor: Actor) => boolean;
   /** Returns the inbox actor of the token with this SHA-256 (hex), for a session that was opened with it. A front end has no session. */
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
   /** Returns whether a token gives this role to the principal. */
@@ -65,12 +67,15 @@ export function tokensOf(parsed: readonly ParsedEntry[]): Tokens {
   const byTenant = Map.groupBy(parsed, ({ tenant }) => tenant);
   const people = new Map([...byTenant].map(([tenant, entries]) => [tenant, toPeopleOfTokens(entries)]));
   const holders = new Map(parsed.map((entry) => [digestOf(entry), toHolder(entry)]));
+  // Not the inbox's: a session may end before its token does.
+  const bearers = new WeakSet([...holders.values()].flatMap(({ api, cli, mcp }) => [api, cli, mcp]));
   return {
     actorOf: (token, via) => {
       // The time of the look-up depends on the hash, of which a caller cannot choose even the first byte, and not on
       // the token.
       return holders.get(hash('sha256', token))?.[via];
     },
+    isInForce: (actor) => bearers.has(actor),
     actorOfHash: (tokenSha256) => {
       const actor = holders.get(tokenSha256)?.inbox;
       return actor?.people === undefined ? actor : undefined;

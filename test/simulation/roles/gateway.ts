@@ -55,6 +55,7 @@ export async function bootGateway(
   };
   const tokens = {
     actorOf: () => undefined,
+    isInForce: () => false,
     actorOfHash: () => undefined,
     grants: () => false,
     groupsOf: () => [],

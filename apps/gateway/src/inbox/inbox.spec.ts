@@ -161,6 +161,7 @@ describe('a stream of events', () => {
     const held = { entries: tokenEntries };
     const tokens: Tokens = {
       actorOf: (token, via) => createTokens(held.entries).actorOf(token, via),
+      isInForce: () => false,
       actorOfHash: (tokenHash) => createTokens(held.entries).actorOfHash(tokenHash),
       grants: (who, role) => createTokens(held.entries).grants(who, role),
       groupsOf: () => [],

@@ -11,6 +11,7 @@ export function createChangingTokens(entries: readonly TokenEntry[]): ChangingTo
   let tokens = createTokens(entries);
   return {
     actorOf: (...of) => tokens.actorOf(...of),
+    isInForce: (of) => tokens.isInForce(of),
     actorOfHash: (of) => tokens.actorOfHash(of),
     grants: (...of) => tokens.grants(...of),
     groupsOf: (of) => tokens.groupsOf(of),
