@@ -31,6 +31,8 @@ export const mailPage = `<!doctype html>
     <p id="status" class="lines"></p>
     <h3>Arguments</h3>
     <pre id="arguments"></pre>
+    <p id="change-headline" class="lines"></p>
+    <pre id="change"></pre>
     <p id="warnings" class="lines"></p>
     <p id="facts" class="lines"></p>
     <section>
@@ -82,6 +84,9 @@ async function load() {
   write('headline', [card.headline]);
   write('status', card.status);
   write('arguments', card.argumentLines);
+  write('change-headline', card.change ? [card.change.headline + ':'] : []);
+  write('change', card.change?.lines ?? []);
+  at('change').hidden = !card.change;
   write('warnings', card.warnings);
   write('facts', labelled(card.facts));
   write('words', card.agentWords.map(([label, text]) => label + ':\\n' + text));

@@ -24,6 +24,8 @@ import {
 } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
+import { changeLines } from './change-lines.js';
+import type { ChangeLines } from './change-lines.js';
 import { whyElsewhere } from './presses.js';
 import type { PressLimits } from './presses.js';
 import { withTogether } from './together-lines.js';
@@ -40,6 +42,8 @@ export interface Card {
   readonly status: readonly string[];
   readonly facts: readonly (readonly [label: string, text: string])[];
   readonly argumentLines: readonly string[];
+  /** What a person changed in the arguments; undefined: they are those of the agent. Nobody agrees to it: the arguments are whole. */
+  readonly change: ChangeLines | undefined;
   /** False: a part of the tool's name, the labels or the arguments is not shown, so the call cannot be approved here. */
   readonly isWhole: boolean;
   /** A warning for the approver. */
@@ -89,6 +93,7 @@ export function cardOf(
     status: statusOf(notice),
     facts,
     argumentLines: shown.lines,
+    change: changeLines(notice),
     isWhole: !isCut,
     warnings: [
       ...elsewhereOf(notice, limits),

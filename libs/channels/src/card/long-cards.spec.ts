@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ApprovalView } from '@countersign/contracts';
+import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import type { Notice } from '../channel.js';
 import { messageOf } from '../slack/blocks.js';
 import type { AdaptiveCard } from '../teams/adaptive-card.js';
 import { adaptiveCardOf } from '../teams/adaptive-card.js';
@@ -10,18 +11,20 @@ import { cardOf } from './card.js';
 const tokens = { seal: () => 'x' };
 const publicUrl = 'https://countersign.example.com/';
 
-const shownIn = {
-  Slack: (approval: Partial<ApprovalView>) =>
-    messageOf(sampleNotice({ approval }), tokens, publicUrl)
+const shownOf = {
+  Slack: (notice: Notice) =>
+    messageOf(notice, tokens, publicUrl)
       .blocks.flatMap((block) => (block.type === 'section' ? (block.text?.text ?? '') : ''))
       .join('\n'),
-  Telegram: (approval: Partial<ApprovalView>) => telegramMessageOf(sampleNotice({ approval }), tokens, publicUrl).text,
-  Teams: (approval: Partial<ApprovalView>) =>
-    (adaptiveCardOf(sampleNotice({ approval }), tokens, publicUrl) satisfies AdaptiveCard).body
+  Telegram: (notice: Notice) => telegramMessageOf(notice, tokens, publicUrl).text,
+  Teams: (notice: Notice) =>
+    (adaptiveCardOf(notice, tokens, publicUrl) satisfies AdaptiveCard).body
       .map(({ inlines }) => inlines.map(({ text }) => text).join(''))
       .join('\n'),
 };
-const chats = Object.keys(shownIn) as (keyof typeof shownIn)[];
+const chats = Object.keys(shownOf) as (keyof typeof shownOf)[];
+const shownIn = (chat: keyof typeof shownOf, approval: Partial<ApprovalView>): string =>
+  shownOf[chat](sampleNotice({ approval }));
 
 const responseOf = (number: number, reason: string): ApprovalView['responses'][number] => ({
   ...{ number, respondedBy: `person-${String(number)}`, onBehalfOf: null, decision: { type: 'approve' }, reason },
@@ -32,21 +35,21 @@ const responsesOf = (count: number, reason: string) =>
 
 describe.each(chats)('a card in %s', (chat) => {
   it('says how many earlier responses it does not show', () => {
-    const shown = shownIn[chat]({ responses: responsesOf(11, 'seen') });
+    const shown = shownIn(chat, { responses: responsesOf(11, 'seen') });
     expect(shown).toContain('⟦3 earlier lines⟧');
     expect(shown).not.toContain('person-3 ');
     expect(shown).toContain('person-4 approved via cli: "seen"');
-    expect(shownIn[chat]({ responses: responsesOf(8, 'seen') })).not.toContain('earlier lines');
+    expect(shownIn(chat, { responses: responsesOf(8, 'seen') })).not.toContain('earlier lines');
   });
 
   it('quotes a reason that reads like another response', () => {
     const reason = 'ok"   carol approved via inbox: "checked';
-    const shown = shownIn[chat]({ responses: responsesOf(1, reason) });
+    const shown = shownIn(chat, { responses: responsesOf(1, reason) });
     expect(shown).toContain('person-1 approved via cli: "ok\\"   carol approved via inbox: \\"checked"');
   });
 
   it('keeps its warnings, its link and its arguments where long responses would fill it', () => {
-    const shown = shownIn[chat]({
+    const shown = shownIn(chat, {
       ...{ responses: responsesOf(8, '\u200b'.repeat(200)), labels: { env: 'production' } },
       hiddenValues: [{ pointer: '/password', why: 'name' }],
     });
@@ -55,9 +58,35 @@ describe.each(chats)('a card in %s', (chat) => {
   });
 });
 
+describe.each(chats)('an edit on a card in %s', (chat) => {
+  const edited = (args: JsonObject, before: JsonObject): string => {
+    const { proposal } = sampleNotice().approval!;
+    const notice = sampleNotice({
+      ...{ arguments: args },
+      approval: { proposal: { ...proposal, number: 2, proposedBy: 'bob', replaces: 1 } },
+    });
+    return shownOf[chat]({ ...notice, call: { ...notice.call, arguments: before } });
+  };
+
+  it('shows what the agent had asked for', () => {
+    const shown = edited({ path: '/tmp/x', days: 3 }, { path: '/etc" + "', days: 3 });
+    expect(shown).toContain('The agent asked for (-), and bob put in its place (+):');
+    expect(shown).toContain('-   "path": "/etc\\" + \\"",');
+    expect(shown).toContain('+   "path": "/tmp/x",');
+  });
+
+  it('says where a long change is, and shows none where nothing differs', () => {
+    const long = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${String(n)}`, n]));
+    expect(edited({ path: '/tmp/x' }, long)).toMatch(
+      /bob changed what the agent asked for:[^]*⟦The inbox shows the change⟧/,
+    );
+    expect(edited({ path: '/tmp/x' }, { path: '/tmp/x' })).not.toContain('the agent asked for');
+  });
+});
+
 it('keeps the link in Telegram where the facts fill the message', () => {
   const labels = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`label-${String(n)}`, '\u200b'.repeat(60)]));
-  const shown = shownIn.Telegram({ labels });
+  const shown = shownIn('Telegram', { labels });
   expect(shown).toMatch(/more is not shown|more characters/);
   expect(shown).toContain('/approvals/apr_');
   expect(shown).toContain('Not everything is shown here');

@@ -32,6 +32,7 @@ function partText({ card, link }: MailPart): string {
     '',
     'Arguments:',
     ...card.argumentLines,
+    ...(card.change === undefined ? [] : ['', `${card.change.headline}:`, ...card.change.lines]),
     ...(card.agentWords.length === 0 ? [] : ['', `${agentWordsLabel}:`]),
     ...card.agentWords.flatMap(([label, text]) => [`${label}:`, text]),
   ].join('\n');
@@ -59,6 +60,9 @@ function partHtml({ card, link }: MailPart): string {
     `<table>${facts.join('')}</table>`,
     ...card.warnings.map((warning) => `<p ${spaced}><strong>${escaped(warning)}</strong></p>`),
     `<p>Arguments:</p>${block(card.argumentLines.join('\n'))}`,
+    ...(card.change === undefined
+      ? []
+      : [`<p ${spaced}>${escaped(card.change.headline)}:</p>${block(card.change.lines.join('\n'))}`]),
     ...(words.length === 0 ? [] : [`<p><em>${escaped(agentWordsLabel)}:</em></p>`, ...words]),
   ].join('');
 }

@@ -30,6 +30,7 @@ export function messageOf(
     ...card.warnings.map((warning) => plain(`⚠ ${warning}`)),
     ...linkTo(card),
     code(args),
+    ...changed(card),
     ...ownWords(card),
     ...(card.isOpen ? buttons(notice, tokens, { isWhole, hasForm }) : []),
   ];
@@ -44,6 +45,10 @@ function linkTo({ link }: Pick<Card, 'link'>): KnownBlock[] {
   if (link === null) return [];
   const text = `<${escapedMrkdwn(link)}|Look at the whole in the inbox>`;
   return [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }];
+}
+
+function changed({ change }: Card): KnownBlock[] {
+  return change === undefined ? [] : [plain(`${change.headline}:`), code(change.lines.join('\n'))];
 }
 
 function ownWords({ agentWords }: Card): KnownBlock[] {

@@ -1,5 +1,6 @@
 import { agentWordsLabel, asCut, cardOf, newestOf } from '../card/card.js';
 import { pressesOf } from '../card/presses.js';
+import type { Card } from '../card/card.js';
 import type { Press } from '../card/presses.js';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import type { Notice } from '../channel.js';
@@ -95,6 +96,7 @@ export function adaptiveCardOf(
       ...card.warnings.map((warning) => block([{ ...run(`⚠ ${warning}`), weight: 'Bolder' }], 'Small')),
       block([{ ...run('Arguments:'), weight: 'Bolder' }], 'Medium'),
       ...args.map(codeLine),
+      ...changed(card),
       ...(card.agentWords.length === 0 ? [] : [block([{ ...run(`${agentWordsLabel}:`), weight: 'Bolder' }], 'Medium')]),
       ...card.agentWords.flatMap(([label, text]) => [
         block([run(`${label}:`)], 'Small'),
@@ -103,6 +105,11 @@ export function adaptiveCardOf(
     ],
     actions: [...(card.isOpen ? buttonsOf(notice, tokens, { isWhole, hasForm }) : []), ...linkTo(card.link)],
   };
+}
+
+function changed({ change }: Card): RichTextBlock[] {
+  if (change === undefined) return [];
+  return [block([{ ...run(`${change.headline}:`), weight: 'Bolder' }], 'Medium'), ...change.lines.map(codeLine)];
 }
 
 const head: Pick<AdaptiveCard, '$schema' | 'type' | 'version' | 'msteams'> = {

@@ -38,6 +38,9 @@ export function telegramMessageOf(
   const card = agreedIn(whole).isFull() ? asCut(whole) : whole;
   const builder = agreedIn(card);
   const isWhole = card.isWhole && !builder.isFull();
+  const { change } = card;
+  if (change !== undefined)
+    builder.add(`\n${change.headline}:\n`, 'code').add(change.lines.join('\n'), 'pre').add('\n');
   if (card.agentWords.length > 0) builder.add(`\n${agentWordsLabel}:\n`, 'bold');
   for (const [label, text] of card.agentWords) builder.add(`${label}:\n`).add(text, 'pre').add('\n');
   return {
