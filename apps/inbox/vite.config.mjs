@@ -23,7 +23,7 @@ export default defineConfig({
             { name: 'shared', test: /apps.inbox.src|libs/, minShareCount: 2, priority: 1 },
             {
               name: 'small-pages',
-              test: /(?:call|history|passkeys|run|unknown)-page\.tsx/,
+              test: /inbox.src.(?:call|grants|history|insights|passkeys|policy|unknown)[\\/]/,
               includeDependenciesRecursively: false,
             },
           ],

@@ -113,7 +113,7 @@ $callOf = function (string $approvalId) use ($step, $person): ?object {
 $idsOf = fn (array $requests) => array_column($requests, 'approvalId');
 // What is asked now, with the other calls of a step that runs together.
 $asked = $answers === [] ? [] : array_column($person->requests($idsOf($step->pendingApprovals())), null, 'approvalId');
-[$refused, $denied] = [[], []];
+[$refused, $denied, $stop] = [[], [], null];
 foreach ($answers as $answer) {
     $approvalId = $answer['approvalId'];
     $call = $callOf($approvalId);
@@ -147,6 +147,7 @@ foreach ($answers as $answer) {
     } catch (CountersignException $error) {
         // Such as `already-resolved`: `by` was faster.
         $refused[$approvalId] = ['problem' => $error->problem, 'by' => $error->body->respondedBy ?? null];
+        $stop = $error->problem === 'stopped' ? $error->detail : $stop;
     }
     if (!$isApproved) {
         $denied[] = $call->toolCallId;
@@ -188,5 +189,5 @@ echo json_encode([
     'toolResults' => (object) array_map($textOf, $step->results()),
     'refused' => (object) $refused,
     'stopReason' => $step->stopReason()?->value,
-    'stopDetail' => $step->stopDetail(),
+    'stopDetail' => $step->stopDetail() ?? $stop,
 ], JSON_THROW_ON_ERROR), "\n";

@@ -1,4 +1,4 @@
-// A workflow engine whose events ask its application (`USER_INTERACTION_REQUESTED`), one tool call after another.
+// A workflow engine whose events ask its application (`USER_INTERACTION_REQUESTED`), one tool call after another, unless a rule asks about the whole step (`any-asks-all`).
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   isRefusal,

@@ -1,5 +1,5 @@
-import { useDeferredValue, useEffect, useMemo, useState } from 'react';
-import type { ReactNode } from 'react';
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { ApprovalPane, useAccount, useOutboxState, usePending, useShortcuts } from '@countersign/react/parts';
 import { useKept } from '../live/use-kept.js';
@@ -38,6 +38,8 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   const [reviewed, setReviewed] = useState<readonly ApprovalView[]>();
   const currentId = useCurrent(approvalId, shown, JSON.stringify([tab, applied]));
   const { step, leave } = useSteps(shown, currentId);
+  const card = useRef<HTMLElement>(null);
+  useFocusOf(card, currentId);
   useShortcuts({
     j: () => step(1),
     k: () => step(-1),
@@ -71,7 +73,7 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
           onReview={() => setReviewed(shown.filter((approval) => selection.ids.has(approval.approvalId)))}
         />
       </section>
-      <section className="pending-card" aria-label="The approval">
+      <section ref={card} className="pending-card" aria-label="The approval" tabIndex={-1}>
         {currentId === undefined ? (
           status === 'ready' && <p className="nothing cs-muted">Nothing is chosen.</p>
         ) : (
@@ -163,6 +165,17 @@ function useSteps(shown: readonly ApprovalView[], currentId: string | undefined)
       navigate(other === undefined ? hrefs.pending : hrefs.approval(other.approvalId), { replace: true });
     },
   };
+}
+
+/** With the button of a decision the focus would go to the top of the page: it goes to the card that stands there then. */
+function useFocusOf(card: RefObject<HTMLElement | null>, currentId: string | undefined): void {
+  const last = useRef(currentId);
+  useEffect(() => {
+    const isNext = last.current !== undefined && last.current !== currentId;
+    last.current = currentId;
+    if (isNext && document.activeElement === document.body)
+      (card.current?.querySelector('h2') ?? card.current)?.focus({ preventScroll: true });
+  }, [card, currentId]);
 }
 
 /** A phone shows the list or the card, not both. */

@@ -136,7 +136,7 @@ function useTitle(): void {
   }, [mine]);
 }
 
-const connectionWords = { connecting: 'Connecting', live: 'Live', lost: 'Offline' } as const;
+const connectionWords = { connecting: 'Connecting', live: 'Live', lost: 'Offline', 'signed-out': 'Offline' } as const;
 
 function ConnectionDot(): ReactNode {
   const { connection } = usePending();

@@ -36,7 +36,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   return (
     <article className="cs-card" aria-labelledby="card-title">
       <header className="cs-card-head">
-        <h2 id="card-title" className="cs-card-title">
+        <h2 id="card-title" className="cs-card-title" tabIndex={-1}>
           <Marked text={approval.toolName} />
           <Part />
         </h2>

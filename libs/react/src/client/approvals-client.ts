@@ -35,7 +35,7 @@ export interface EventFeed {
 }
 
 /** The state of the event stream. */
-export type Connection = 'connecting' | 'live' | 'lost';
+export type Connection = 'connecting' | 'live' | 'lost' | 'signed-out';
 
 /** Selects the events, and where to start. */
 export interface StreamOptions {

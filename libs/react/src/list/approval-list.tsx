@@ -19,6 +19,11 @@ export function ApprovalList(props: {
   return (
     <section className="cs-root cs-list" aria-label="Pending approvals" aria-busy={status === 'loading'}>
       {connection === 'lost' && <p className="cs-notice">The list may be old: the server does not answer.</p>}
+      {connection === 'signed-out' && (
+        <p className="cs-notice" role="status">
+          The list may be old: nobody is signed in.
+        </p>
+      )}
       {status === 'ready' && approvals.length === 0 && <p className="cs-muted">{empty}</p>}
       <ul>
         {approvals.map((approval) => (

@@ -2,6 +2,7 @@ import type { ApprovalView } from '@countersign/contracts';
 import type { ApprovalsClient } from '../client/approvals-client.js';
 import { listApprovals } from '../client/approvals.js';
 import type { Filter } from '../client/approvals.js';
+import { problemOf } from '../client/problem.js';
 import { createAudience } from './audience.js';
 import type { PendingState, PendingStore } from './pending-store.js';
 import { repeatWhileVisible } from './repeat.js';
@@ -44,8 +45,9 @@ export function createPolledStore(client: ApprovalsClient, filter: Filter, every
         const wanted = { order: 'oldest', sort: 'risk', limit: loadedMax, filter, signal } as const;
         const page = await listApprovals(client, 'pending', wanted);
         if (!signal.aborted && !isAgain) show(page.approvals, page.nextCursor !== null);
-      } catch {
-        if (!signal.aborted) change({ connection: 'lost' });
+      } catch (error) {
+        const isSignedOut = problemOf(error).status === 401;
+        if (!signal.aborted) change({ connection: isSignedOut ? 'signed-out' : 'lost' });
       }
       reading = undefined;
       if (isAgain && !signal.aborted) {

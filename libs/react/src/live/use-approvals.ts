@@ -8,7 +8,7 @@ export interface Approvals {
   readonly status: 'loading' | 'ready';
   /** True when more are pending than were read. */
   readonly hasMore: boolean;
-  /** `lost`: the last read failed, and what is shown may be old. */
+  /** `lost`: the last read failed, `signed-out`: nobody is signed in (401). What is shown may be old. */
   readonly connection: Connection;
 }
 
