@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatVkey, parseNote } from '@countersign/audit';
-import { startWitness } from '@countersign/notary/testing';
+import { openWitness } from '@countersign/notary/testing';
 import { expect, test } from '@jest/globals';
 import { runCli } from './cli/run-cli.js';
 import { cleanUpAfterEach, onCleanup } from './harness/cleanup.js';
@@ -12,7 +12,7 @@ import { requestOne } from './traffic/scene.js';
 cleanUpAfterEach();
 
 test('a cosignature that was lost by a kill is asked for again, and an auditor verifies the quorum', async () => {
-  const witness = await startWitness('witness.example');
+  const witness = await openWitness('witness.example');
   onCleanup(witness.close);
   const installed = await install();
   const { folder, stage, restart, startAnyhow, server, tokens } = installed;

@@ -1,2 +1,2 @@
-export { startWitness } from './testing/witness.js';
+export { startWitness as openWitness } from './testing/witness.js';
 export type { Witness } from './testing/witness.js';
