@@ -54,7 +54,17 @@ const sentences = {
   'reason-required': 'This decision needs a reason. Nothing was recorded.',
 };
 
+/** What follows in the words of a stop is for who runs the service: a command, or a file. */
+const forOperators = '. Wait until ';
+
+function stopWords(detail: string): string {
+  const end = detail.lastIndexOf(forOperators);
+  const stop = printable(end < 0 ? detail : detail.slice(0, end), 2000);
+  return `${stop}. Nothing was recorded. You can deny it, or answer again when an admin has lifted the stop.`;
+}
+
 /** A refusal in words for people. */
 export function problemWords(problem: Problem, nowMs: number): string {
+  if (problem.code === 'stopped') return stopWords(problem.detail);
   return refusalWords(problem, nowMs, { channel: channelWords, sentences });
 }
