@@ -3,6 +3,7 @@ import type { Log } from '@countersign/runtime';
 import { answerWords, damagedWords, disagreeWords, expiredWords, strangerWords } from './response-port.js';
 import type { ResponsePort } from './response-port.js';
 import { digestStartOf } from './answer-token.js';
+import { boundTo } from './card/presses.js';
 import type { AnswerTokens, TokenAction, TokenContent } from './answer-token.js';
 import type { Person } from './config/channels-file.js';
 
@@ -47,7 +48,7 @@ export async function readInteraction(
   const { approval, together = [] } = (await responses.find(token.approvalId)) ?? {};
   if (!approval) return { status: 'told', words: expiredWords, isStale: true };
   // "More…" too: what it opens is bound to what the card showed. For a decided approval the ledger reports who was first.
-  const isSame = digestStartOf(approval.shownDigest) === token.digestStart;
+  const isSame = digestStartOf(boundTo(token.action, approval, together)) === token.digestStart;
   if (isSame || approval.state !== 'pending') {
     return { status: 'open', person, token, approval, isAboutStep: together.length > 0 };
   }

@@ -1,5 +1,6 @@
 import type { ApprovalView } from '@countersign/contracts';
 import { needsSignature } from '@countersign/text';
+import type { TokenAction } from '../answer-token.js';
 import type { Notice } from '../channel.js';
 
 /** A decision that a button can bring. */
@@ -26,6 +27,14 @@ export function pressesOf(notice: Notice, isWhole: boolean, limits: PressLimits 
     ...(canApprove ? ['approve' as const] : []),
     ...(canPress(approval, 'deny', limits) ? ['deny' as const] : []),
   ];
+}
+
+/**
+ * What a button is bound to: all that its card shows. A denial of one call is bound to the proposal alone, since it only restricts. Attack:
+ * somebody tells the agent something or withdraws, so that each "no" under way is one to an earlier card.
+ */
+export function boundTo(action: TokenAction, approval: ApprovalView, together: Notice['together'] = []): string {
+  return action === 'd' && together.length === 0 ? approval.proposal.digest : approval.shownDigest;
 }
 
 function canPress(approval: ApprovalView, press: Press, limits: PressLimits): boolean {

@@ -8,7 +8,7 @@ import { messageOf } from '../slack/blocks.js';
 import { adaptiveCardOf } from '../teams/adaptive-card.js';
 import { telegramMessageOf } from '../telegram/telegram-message.js';
 import { cardOf } from './card.js';
-import { pressesOf } from './presses.js';
+import { boundTo, pressesOf } from './presses.js';
 
 /** A form in which an application that has a bot of its own gets a card. */
 export type CardFormat = 'telegram' | 'slack' | 'teams' | 'text';
@@ -55,8 +55,7 @@ export function renderCard(
   const { proposal, shownRevision, shownOthersDigest } = question.approval;
   const proposalDigest = proposal.digest;
   const seal: AnswerTokens['seal'] = ({ action, approvalId, shownDigest }) => {
-    const shown = action === 'd' ? proposalDigest : shownDigest;
-    const value = `${action}${hash('sha256', JSON.stringify([approvalId, shown, action]), 'base64url')}`;
+    const value = `${action}${hash('sha256', JSON.stringify([approvalId, shownDigest, action]), 'base64url')}`;
     if (action === 'a') {
       const others = shownOthersDigest === undefined ? {} : { shownOthersDigest };
       const request = { decision: { type: 'approve' }, proposalDigest, shownDigest, shownRevision, ...others } as const;
@@ -92,9 +91,10 @@ function textCard(notice: Notice, tokens: Pick<AnswerTokens, 'seal'>, publicUrl:
   const card = cardOf(notice, textCharactersMax, publicUrl);
   const { approval } = notice;
   if (card.isOpen && approval !== null) {
-    const { approvalId, shownDigest } = approval;
-    for (const press of pressesOf(notice, card.isWhole))
-      tokens.seal({ action: press === 'approve' ? 'a' : 'd', approvalId, shownDigest });
+    for (const press of pressesOf(notice, card.isWhole)) {
+      const action = press === 'approve' ? 'a' : 'd';
+      tokens.seal({ action, approvalId: approval.approvalId, shownDigest: boundTo(action, approval) });
+    }
   }
   return { text: textOfCard(card) };
 }

@@ -1,7 +1,7 @@
 import type { KnownBlock } from '@slack/web-api';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import { agentWordsLabel, asCut, cardOf, newestOf } from '../card/card.js';
-import { pressesOf } from '../card/presses.js';
+import { boundTo, pressesOf } from '../card/presses.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
 import { digestListOf } from '../digest-list.js';
@@ -74,9 +74,10 @@ function buttons(
   { isWhole, hasForm }: { readonly isWhole: boolean; readonly hasForm: boolean },
 ): KnownBlock[] {
   const { approval, together = [] } = notice;
-  const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
+  if (approval === null) return [];
+  const { approvalId } = approval;
   const presses: readonly string[] = pressesOf(notice, isWhole);
-  const inForm = approval !== null && formDecisions(approval).length > 0;
+  const inForm = formDecisions(approval).length > 0;
   const elements = buttonKinds
     .filter(({ actionId }) =>
       actionId === 'more' ? hasForm && inForm && together.length === 0 : presses.includes(actionId),
@@ -85,7 +86,7 @@ function buttons(
       type: 'button' as const,
       action_id: actionId,
       text: { type: 'plain_text' as const, text: label },
-      value: tokens.seal({ action, ...question }),
+      value: tokens.seal({ action, approvalId, shownDigest: boundTo(action, approval, together) }),
       ...(style === undefined ? {} : { style }),
     }));
   // Slack refuses a row without buttons.

@@ -1,5 +1,5 @@
 import { agentWordsLabel, asCut, cardOf, newestOf } from '../card/card.js';
-import { pressesOf } from '../card/presses.js';
+import { boundTo, pressesOf } from '../card/presses.js';
 import type { Card } from '../card/card.js';
 import type { Press } from '../card/presses.js';
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
@@ -168,14 +168,14 @@ function buttonsOf(
   tokens: Pick<AnswerTokens, 'seal'>,
   { isWhole, hasForm }: { readonly isWhole: boolean; readonly hasForm: boolean },
 ): readonly Action[] {
-  const { approval } = notice;
+  const { approval, together } = notice;
   if (approval === null) return [];
   const { approvalId, shownDigest, proposal } = approval;
   const buttons = (presses: readonly Press[]): readonly Action[] =>
     buttonKinds
       .filter(({ decision }) => presses.includes(decision))
       .map(({ decision, action, title, style }): Action => {
-        const value = tokens.seal({ action, approvalId, shownDigest });
+        const value = tokens.seal({ action, approvalId, shownDigest: boundTo(action, approval, together) });
         // A denial is of the proposal alone, whatever others tell the agent or withdraw.
         const shown = { proposalDigest: proposal.digest, ...(decision === 'approve' && { shownDigest }) };
         const data = { approvalId, ...shown, decision, value };

@@ -1,6 +1,6 @@
 import type { AnswerTokens, TokenAction } from '../answer-token.js';
 import { agentWordsLabel, asCut, cardOf, newestOf } from '../card/card.js';
-import { pressesOf } from '../card/presses.js';
+import { boundTo, pressesOf } from '../card/presses.js';
 import type { Card } from '../card/card.js';
 import type { Press, PressLimits } from '../card/presses.js';
 import type { Notice } from '../channel.js';
@@ -132,12 +132,15 @@ export function meaningOfButton(text: string | undefined): readonly TokenAction[
 
 /** A part that is not shown is not approved here. */
 function buttonsOf(
-  { approval }: Notice,
+  { approval, together }: Notice,
   tokens: Pick<AnswerTokens, 'seal'>,
   presses: readonly Press[],
 ): { text: string; callback_data: string }[] {
-  const question = { approvalId: approval?.approvalId ?? '', shownDigest: approval?.shownDigest ?? '' };
+  if (approval === null) return [];
+  const { approvalId } = approval;
+  const dataOf = (action: TokenAction): string =>
+    tokens.seal({ action, approvalId, shownDigest: boundTo(action, approval, together) });
   return buttonKinds
     .filter(({ decision }) => presses.includes(decision))
-    .map(({ action, text }) => ({ text, callback_data: tokens.seal({ action, ...question }) }));
+    .map(({ action, text }) => ({ text, callback_data: dataOf(action) }));
 }

@@ -23,9 +23,10 @@ let server: TelegramServer;
 let surface: Surface;
 let given: ChannelAnswer[];
 let result: AnswerResult;
+let found = notice;
 let log: CollectingLog;
 const responses = {
-  find: (id: string) => Promise.resolve(id === approval.approvalId ? notice : undefined),
+  find: (id: string) => Promise.resolve(id === approval.approvalId ? found : undefined),
   answer: (answer: ChannelAnswer) => {
     given.push(answer);
     return Promise.resolve(result);
@@ -34,7 +35,7 @@ const responses = {
 
 beforeEach(async () => {
   server = await openTelegramServer(telegramConfig.botToken.reveal());
-  [given, result] = [[], { status: 'recorded' }];
+  [given, result, found] = [[], { status: 'recorded' }, notice];
   const config = { ...telegramConfig, apiUrl: server.url };
   surface = createTelegramSurface(config, {
     responses,
@@ -161,6 +162,19 @@ it.each([
   expect(given).toEqual([]);
   expect(methods()[0]).toBe('answerCallbackQuery');
   expect(server.calls()[0]?.args['text']).toMatch(words);
+});
+
+it('denies what is proposed though others have told the agent something since, and approves nothing then', async () => {
+  const digest = `sha256:${'ef'.repeat(32)}`;
+  found = sampleNotice({ approval: { shownDigest: digest } });
+  await receive(press('a'));
+  expect(given).toEqual([]);
+  await receive(press('d'));
+  expect(given).toMatchObject([{ decision: { type: 'deny' }, shownDigest: digest }]);
+  const { proposal } = notice.approval!;
+  found = sampleNotice({ approval: { shownDigest: digest, proposal: { ...proposal, number: 2, digest } } });
+  await receive(press('d'));
+  expect(given).toHaveLength(1);
 });
 
 const keyboardOf = (text: string, data: string) => ({
