@@ -5,7 +5,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
 export default defineConfig({
-  plugins: [react(), compressed()],
+  plugins: [react(), nameless(), compressed()],
   build: {
     target: 'es2022',
     // Data URLs aside, the policy of the page allows files of its own origin alone.
@@ -32,6 +32,21 @@ export default defineConfig({
     },
   },
 });
+
+/** Radix keeps the names of its functions for debugging (`__name(…, "Dialog")`). They are 2 kB of what a person loads. */
+function nameless() {
+  return {
+    name: 'countersign-nameless',
+    apply: 'build',
+    transform: (code, id) =>
+      id.includes('@radix-ui')
+        ? code
+            .replace(/^var __name = .*;$/m, 'var __name = (target) => target;')
+            .replaceAll(/^\s*__name\(\w+, "\w+"\);$/gm, '')
+            .replaceAll(/\}, "\w+"\)/g, '})')
+        : undefined,
+  };
+}
 
 /** Compresses once, at the build, what is sent many times. */
 function compressed() {

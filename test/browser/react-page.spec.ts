@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { Page } from 'playwright-core';
 import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../process/harness/cleanup.js';
+import { seedOfRun } from '../process/harness/random.js';
 import { findingsOf } from './harness/axe.js';
+import { callOf, faultsOf, hostileText } from './harness/hostile-card.js';
 import { openWorld, tokenOfDesk, useBrowser } from './harness/inbox.js';
 import type { World } from './harness/inbox.js';
 import { decideHeadless, deployRule } from './react-page/decide-headless.js';
@@ -179,6 +182,18 @@ describe('the card in a page of another application', () => {
       for (const tool of tools) pictures.add(await pictureOf(tool));
     });
     expect(pictures.size).toBe(tools.length);
+  });
+
+  it.each([1440, 390])('shows each character of any text in any field, or a mark for it (%i px)', async (width) => {
+    const [text = ''] = fc.sample(hostileText, { numRuns: 1, seed: seedOfRun() + width });
+    await during([callOf(text)], async () => {
+      await page.setViewportSize({ width, height: 800 });
+      await pictureOf('hostile');
+      const more = page.getByRole('button', { name: /they run too$/ });
+      if (await more.isVisible()) await more.click();
+      expect([text, await faultsOf(page, text)]).toEqual([text, []]);
+      await page.setViewportSize({ width: 1280, height: 720 });
+    });
   });
 
   it('inherits nothing that changes how a text reads', async () => {

@@ -16,10 +16,13 @@ export interface BlankOptions {
   readonly partedBy: string;
   /** True: line by line, so blanks at the end of a line are not seen at all. */
   readonly inLines: boolean;
+  /** True: its rows end between words, where a row has room for blanks that nobody sees. */
+  readonly inWords: boolean;
 }
 
 /** Returns whether a text has a blank run. */
-export function hasBlankRun(text: string, { partedBy, inLines }: BlankOptions): boolean {
+export function hasBlankRun(text: string, { partedBy, inLines, inWords }: BlankOptions): boolean {
+  if (inWords && /^[ \t]|[ \t]{2}|[ \t]$/.test(text)) return true;
   if (inLines && /[ \t](?:\n|$)/.test(text)) return true;
   if (/ {8}/.test(text)) return true;
   if (partedBy.includes('\t') && /[ \t]{8}/.test(text)) return true;
@@ -68,18 +71,27 @@ function blankLineAt(characters: readonly string[], start: number): string | und
   return characters.slice(start, end).join('');
 }
 
-function blanksAt(
-  characters: readonly string[],
-  start: number,
-  { partedBy, inLines }: BlankOptions,
-): BlankRun | undefined {
+function blanksAt(characters: readonly string[], start: number, options: BlankOptions): BlankRun | undefined {
+  const { partedBy } = options;
   const isOne = (character: string | undefined): boolean =>
     character === ' ' || (character === '\t' && partedBy.includes('\t'));
   let end = start;
   while (isOne(characters[end])) end += 1;
-  const isUnseen = inLines && (end === characters.length || characters[end] === '\n');
-  if (end - start < (isUnseen ? 1 : blanksMin)) return undefined;
+  if (end - start < blanksWanted(characters, { start, end }, options)) return undefined;
   return { end, words: blankWords(characters.slice(start, end).join('')) };
+}
+
+/** From how many blanks on a run at this place is easily missed. */
+function blanksWanted(
+  characters: readonly string[],
+  { start, end }: { readonly start: number; readonly end: number },
+  { inLines, inWords }: BlankOptions,
+): number {
+  const isLast = end === characters.length;
+  if (inLines && (isLast || characters[end] === '\n')) return 1;
+  if (inWords && (isLast || start === 0)) return 1;
+  // An indentation is seen.
+  return inWords && characters[start - 1] !== '\n' ? 2 : blanksMin;
 }
 
 /** `8 spaces`, `1 tab, 2 spaces`: no two blank texts have the same words. */

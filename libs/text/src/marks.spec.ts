@@ -156,4 +156,21 @@ describe('segments', () => {
     expect(segmentsOf(`a${'\u0435'.repeat(200_000)}ж`).length).toBe(200_002);
     expect((process.cpuUsage().user - before) / 1000).toBeLessThan(5000);
   });
+
+  it.each([
+    ['letters linked to one', '\u0915\u094d'.repeat(7), `${'\u0915\u094d'.repeat(5)}⟦U+0915⟧⟦U+094D⟧\u0915\u094d`],
+    ['parts of Hangul syllables', '\u1100'.repeat(6), '\u1100\u1100\u1100\u1100⟦U+1100⟧\u1100'],
+    ['skin tones', `👍${'🏽'.repeat(5)}`, '👍🏽🏽🏽⟦U+1F3FD⟧⟦U+1F3FD⟧'],
+    ['sound marks', `\uff76${'\uff9e'.repeat(4)}`, '\uff76\uff9e\uff9e\uff9e⟦U+FF9E⟧'],
+  ])('marks a cluster that has no place to break from a length on: %s', (_, text, shown) => {
+    expect(textOf(segmentsOf(text))).toBe(shown);
+  });
+
+  it.each([
+    ['a  b', 'a⟦2 spaces⟧b'],
+    [' a b ', '⟦1 space⟧a b⟦1 space⟧'],
+    ['a\n  b', 'a\n  b'],
+  ])('marks blanks for which a row of words has room: %j', (text, shown) => {
+    expect(textOf(segmentsOf(text, { partedBy: '\n', inWords: true }))).toBe(shown);
+  });
 });

@@ -10,7 +10,20 @@ const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u
 const unseenAnywhere = new RegExp(unseen.source, 'gu');
 /** The first character of our marks. In a foreign text it is marked itself, so that no text can imitate a mark. */
 const ours = '⟦';
-const combining = /\p{M}/u;
+/** They stand in the cluster of the character before them. */
+const combining = /[\p{M}\p{Emoji_Modifier}\uff9e\uff9f\u0e33\u0eb3]/u;
+/** Parts of a Hangul syllable. A run of them is one cluster. */
+const syllablePart = /[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]/;
+/** What follows them stands in their cluster. */
+const prepended =
+  /[\u0d4e\u{111c2}\u{111c3}\u{113d1}\u{1193f}\u{11941}\u{11a3a}\u{11a84}-\u{11a89}\u{11d46}\u{11f02}]/u;
+/** Between two letters they make one of both (`Indic_Conjunct_Break=Linker`). */
+const linker =
+  /[\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d\u1039\u17d2\u1a60\u1b44\u1bab\ua9c0\uaaf6\u{10a3f}\u{11133}\u{113d0}\u{1193e}\u{11a47}\u{11a99}\u{11f42}]/u;
+/** Letters linked to one before them: in Sanskrit there are four. */
+const linksMax = 4;
+/** In fonts that have them they are as wide as many letters. */
+const veryWide = /[\ufdfd\u{12031}\u{12219}\u{1242b}]/u;
 /** Everything except printable ASCII; nothing else is ever marked. */
 const beyondAscii = /[^\x20-\x7e]/gu;
 const combiningRunMax = 3;
@@ -38,6 +51,8 @@ export interface SegmentOptions {
   readonly partedBy?: string;
   /** True for a text that is shown line by line: blanks at the end of a line are marked, whatever their number. Default: false. */
   readonly inLines?: boolean;
+  /** True for a text whose rows end between words: two blanks and more are marked, and those at its ends. Default: false. */
+  readonly inWords?: boolean;
 }
 
 /**
@@ -48,16 +63,21 @@ export interface SegmentOptions {
  * @example
  * segmentsOf('ok\u001b[2J').map(({ text }) => text); // ['ok', '⟦U+001B⟧', '[2J']
  */
-export function segmentsOf(text: string, { partedBy = '', inLines = false }: SegmentOptions = {}): readonly Segment[] {
-  if (isPlain(text, { partedBy, inLines })) return text === '' ? [] : [{ kind: 'text', text }];
+export function segmentsOf(text: string, given: SegmentOptions = {}): readonly Segment[] {
+  const options = { partedBy: '', inLines: false, inWords: false, ...given };
+  const { partedBy } = options;
+  if (isPlain(text, options)) return text === '' ? [] : [{ kind: 'text', text }];
   const segments: Segment[] = [];
   const characters = Array.from(text);
   const posing = confusableLetters(characters, partedBy);
-  const runs = blankRuns(characters, { partedBy, inLines });
+  const runs = blankRuns(characters, options);
   // No part of a canonical text equals another text.
   const equals = equalsAnother(text) ? equalsAnother : () => false;
   let plain = '';
   let combined = 0;
+  let links = 0;
+  // The character before, unless it is marked.
+  let previous = '';
   // The base of a combining character, with those that it has; without one it would attach to our own text or to a mark.
   let cluster = '';
   const flush = (): void => {
@@ -72,27 +92,44 @@ export function segmentsOf(text: string, { partedBy = '', inLines = false }: Seg
       flush();
       runEnd = run.end;
       cluster = '';
+      previous = '';
       combined = 0;
       const blanks = characters.slice(index, run.end).join('');
       segments.push({ kind: 'mark', text: `${ours}${run.words}⟧`, character: blanks, reason: 'blank' });
       return;
     }
     const isParting = partedBy.includes(character);
-    combined = combining.test(character) ? combined + 1 : 0;
-    const clings = equals(cluster + character) || clingsTo(cluster, combined, character);
+    combined = joins(previous, character) ? combined + 1 : 0;
+    links = linksOf(links, previous, character);
+    const clings = equals(cluster + character) || clingsTo(cluster, { combined, links }, character);
     const reason = isParting ? undefined : reasonOf(character, clings, posing.has(index) || equals(character));
     const base = combined > 0 ? cluster : '';
     cluster = '';
+    previous = '';
     if (reason === undefined) {
       plain += character;
+      previous = character;
       if (!isParting) cluster = base + character;
       return;
     }
     flush();
+    links = 0;
     segments.push({ kind: 'mark', text: markOf(character), character, reason });
   });
   flush();
   return segments;
+}
+
+/** Returns whether no row can end before the character: it stands in the cluster of the one before it. */
+function joins(previous: string, character: string): boolean {
+  if (combining.test(character) || prepended.test(previous)) return true;
+  return syllablePart.test(previous) && syllablePart.test(character);
+}
+
+/** How many letters are linked to one before them, in one cluster. */
+function linksOf(links: number, previous: string, character: string): number {
+  if (combining.test(character)) return links;
+  return linker.test(previous) ? links + 1 : 0;
 }
 
 /** A fast path for most texts, including long typed ones, which are processed at every key. */
@@ -102,8 +139,12 @@ function isPlain(text: string, options: BlankOptions): boolean {
 }
 
 /** @param combined the position of the character among those that combine with the base; 0 for a base. */
-function clingsTo(cluster: string, combined: number, character: string): boolean {
-  if (combiningSigns.test(character)) return true;
+function clingsTo(
+  cluster: string,
+  { combined, links }: { readonly combined: number; readonly links: number },
+  character: string,
+): boolean {
+  if (combiningSigns.test(character) || veryWide.test(character) || links > linksMax) return true;
   // Stacked without limit, they paint over the lines above.
   return combined > combiningRunMax || (combined > 0 && cluster === '');
 }

@@ -25,7 +25,7 @@ export function BulkTable(props: {
             {results === undefined && isShownWhole(approval) && <Part within="tr" />}
           </th>
           <td className="cs-mono wrap">
-            <Marked text={glanceOf(approval.arguments, glanceMax)} />
+            <Marked text={glanceOf(approval.arguments, glanceMax)} isFull />
             {rowNotes(approval).map((note) => (
               <p key={note} className="cs-notice">
                 {note}

@@ -74,8 +74,8 @@ function Members({ value: whole, pointer: place, depth, standIns, written }: Val
   const isNested = (value: JsonValue, pointer: string): boolean =>
     hasPaths(depth) || (membersOf(value, pointer).length > 0 && !isInline(value, pointer, isBelow));
   const nameOf = (name: string): ReactNode => {
-    if (hasPaths(depth)) return <Marked text={name} />;
-    return Array.isArray(whole) ? <span className="cs-muted">{name}</span> : <Marked text={shownName(name)} />;
+    if (hasPaths(depth)) return <Marked text={name} isFull />;
+    return Array.isArray(whole) ? <span className="cs-muted">{name}</span> : <Marked text={shownName(name)} isFull />;
   };
   return (
     <dl className="cs-members">
@@ -102,7 +102,7 @@ function Rows({ table: { columns, rows }, standIns, written }: { table: ValueTab
           </th>
           {columns.map((name) => (
             <th key={name} scope="col">
-              <Marked text={shownName(name)} />
+              <Marked text={shownName(name)} isFull />
             </th>
           ))}
         </tr>
@@ -163,7 +163,7 @@ function Value({ value, pointer, depth, standIns, written }: ValueProps): ReactN
     </span>
   ) : (
     <span className="cs-value-text">
-      “<Marked text={value} />”{note !== undefined && <em className="cs-muted"> {note}</em>}
+      “<Marked text={value} isFull />”{note !== undefined && <em className="cs-muted"> {note}</em>}
     </span>
   );
 }

@@ -6,7 +6,7 @@ export function markWords(reason: MarkReason, character: string): string {
     case 'posing':
       return `This is “${character}”, which only looks like another character`;
     case 'clinging':
-      return 'A combining character that would paint over other text';
+      return 'A character that would paint over other text';
     case 'blank':
       return 'Blank characters, behind which a text is easily missed';
     case 'unseen':

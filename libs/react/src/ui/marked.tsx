@@ -5,19 +5,19 @@ import type { Segment } from '@countersign/text';
 import { markWords } from '../text/mark-words.js';
 
 /** A foreign text on the page: as text alone, every character seen. */
-export const Marked = memo(function Marked({
-  text,
-  keepsLines = false,
-}: {
+export const Marked = memo(function Marked(props: {
   text: string;
   keepsLines?: boolean;
+  /** Its rows are full, so that each blank is seen. */
+  isFull?: boolean;
 }): ReactNode {
-  return shown(segmentsOf(text, keepsLines ? { partedBy: '\n\t', inLines: true } : {}));
+  const { text, keepsLines = false, isFull = false } = props;
+  return shown(segmentsOf(text, { inWords: !isFull, ...(keepsLines && { partedBy: '\n\t', inLines: true }) }));
 });
 
 /** A foreign name on a line of ours, in quotes where it could be read as a part of that line. */
 export const Name = memo(function Name({ text }: { text: string }): ReactNode {
-  return shown(segmentsOf(quotedName(text)));
+  return shown(segmentsOf(quotedName(text), { inWords: true }));
 });
 
 /** One line of a foreign text, with its indentation. */

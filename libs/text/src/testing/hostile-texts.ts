@@ -93,6 +93,7 @@ export const hostileTexts: readonly HostileText[] = [
   { name: 'a letter like an apostrophe', text: 'it\ua78cs', shown: 'it⟦U+A78C⟧s' },
   { name: 'Greek letters like J, F and C', text: '\u037f\u03dc\u03f9', shown: '⟦U+037F⟧⟦U+03DC⟧⟦U+03F9⟧' },
   { name: 'letters of mathematics', text: '\u{1d68a} \u{1d7f9}', shown: '⟦U+1D68A⟧ ⟦U+1D7F9⟧' },
+  { name: 'a character as wide as many', text: 'a\ufdfdb', shown: 'a⟦U+FDFD⟧b' },
   { name: 'a combining line like a _', text: 'a\u0332b', shown: 'a⟦U+0332⟧b' },
   { name: 'a combining tilde like a ~', text: 'a\u0334b', shown: 'a⟦U+0334⟧b' },
   { name: 'a combining character without a base', text: '\u0338x', shown: '⟦U+0338⟧x' },
@@ -118,4 +119,8 @@ export const honestTexts: readonly string[] = [
   'Δx = 3 µs',
   'ảo',
   'q\u0303',
+  'कार्त्स्न्य',
+  '👍🏽',
+  'ｶﾞ',
+  'น้ำ',
 ];
