@@ -44,6 +44,8 @@ const pageSize = 200;
 const samplesPerMinute = 20;
 /** The pause in ms after each ms of work. */
 const restFactor = 19;
+/** After so much work other work runs. One call takes up to 20 ms. */
+const workMsMax = 5;
 /** An erasure or an event that is being applied makes a difference for a moment. */
 const looksMax = 3;
 const betweenLooksMs = 2_000;
@@ -141,12 +143,19 @@ async function compareAll(
     const last = page.at(-1);
     if (last === undefined) return;
     const begun = page.flatMap((event) => (event.revision === 0 ? (calledIn(event) ?? []) : []));
-    for (const called of begun) await look(called);
+    let restedAtMs = startedMs;
+    for (const called of begun) {
+      await look(called);
+      // The calls of a page may be a hundred megabytes.
+      if (clock.monotonic() - restedAtMs < workMsMax) continue;
+      await rest(clock, restedAtMs, signal);
+      restedAtMs = clock.monotonic();
+    }
     const known = new Set(begun.map(({ callId }) => callId));
     const invented = readModel.callsBetween(after, last.position).find((callId) => !known.has(callId));
     if (invented !== undefined) await differs({ callId: invented });
     after = last.position;
-    await rest(clock, startedMs, signal);
+    await rest(clock, restedAtMs, signal);
   }
 }
 

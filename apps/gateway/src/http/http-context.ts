@@ -192,7 +192,13 @@ export async function read(
   reply: FastifyReply,
   run: (actor: Actor) => Answer | Promise<Answer>,
 ): Promise<void> {
-  send(http, request, reply, await run(actorOf(request)));
+  const { reads } = http.gateway.caps;
+  const actor = actorOf(request);
+  const holder = provenKey(actor);
+  const answer = await reads.run(holder, () => run(actor));
+  await reads.run(holder, () => {
+    send(http, request, reply, answer);
+  });
 }
 
 /** The type of JSON lines. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
-const workMsMax = 2;
+/** After so much work in one go, others run. */
+export const workMsMax = 2;
 /** A process accepts one connection per turn of its event loop. An idle turn takes microseconds. */
 export const turnsOfOthers = 10;
 

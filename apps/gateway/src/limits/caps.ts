@@ -6,6 +6,8 @@ import { ProblemError, requestsPerSecondDefault } from '@countersign/shell';
 import type { FastifyRequest } from 'fastify';
 import { createFairTurns } from './fair-turns.js';
 import type { FairTurns } from './fair-turns.js';
+import { createPacedWork } from './paced-work.js';
+import type { PacedWork } from './paced-work.js';
 import { createQuota, frontEndTimes } from './quota.js';
 import type { Quota } from './quota.js';
 
@@ -27,6 +29,8 @@ export interface Caps {
   readonly largeBodies: FairTurns;
   /** Makes reports over the log one at a time, fairly between principals. */
   readonly reports: FairTurns;
+  /** Makes and sends the answers of reads, with turns of others between those that take long. */
+  readonly reads: PacedWork;
   readonly streams: Quota;
   readonly waits: Quota;
 }
@@ -84,6 +88,7 @@ export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = 
     uncountedHeaders: headersOf('address', strangersPerSecond.page, strangersPerSecond.page),
     largeBodies: createFairTurns(1),
     reports: createFairTurns(1),
+    reads: createPacedWork(clock.monotonic),
     streams: createQuota(streamsMax, 'event streams'),
     waits: createQuota(waitsMax, 'waiting reads'),
   };

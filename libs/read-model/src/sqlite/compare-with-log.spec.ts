@@ -92,3 +92,24 @@ it('waits for a read model that is behind the log', async () => {
   model.apply(log.events);
   expect(told.entries).toEqual([]);
 });
+
+it('rests after a call that took long, and not only at the end of a page', async () => {
+  const log = createTestLog();
+  for (const name of ['a', 'b', 'c']) recordPending(log, name);
+  const readModel = await opened(path('m.db'), log);
+  const clock = createVirtualClock();
+  let reads = 0;
+  const readStream = (stream: string) => {
+    reads += 1;
+    clock.advance(20);
+    return Promise.resolve(log.events.filter((event) => event.stream === stream));
+  };
+  const store = { ...log.source, readStream };
+  comparison = createLogComparison({ readModel, store, clock, log: createCollectingLog(), chance: () => 0.5 });
+  void comparison.keepComparing();
+  for (let call = 1; call <= 3; call += 1) {
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect(reads).toBe(call);
+    clock.advance(19 * 20);
+  }
+});
