@@ -32,7 +32,7 @@ it('short pieces run at once, without a promise', async () => {
 
 it('long pieces run one after another, with turns of others between them', async () => {
   const { run, over } = paced();
-  await Promise.all(Array.from({ length: 5 }, () => run('a', 10)));
+  await Promise.all(Array.from({ length: 5 }, async () => run('a', 10)));
   const turns = (await over()).map(({ turn }) => turn);
   const between = turns.slice(1).map((turn, index) => turn - (turns[index] ?? 0));
   expect(Math.min(...between)).toBeGreaterThanOrEqual(5);
@@ -40,7 +40,7 @@ it('long pieces run one after another, with turns of others between them', async
 
 it('a holder with many pieces delays another one by one piece', async () => {
   const { run, over } = paced();
-  await Promise.all([...Array.from({ length: 20 }, () => run('many', 10)), run('few', 10), run('few', 0.1)]);
+  await Promise.all([...Array.from({ length: 20 }, async () => run('many', 10)), run('few', 10), run('few', 0.1)]);
   const names = (await over()).map(({ name }) => name);
   expect(names.slice(0, 5)).toEqual(['many', 'many', 'few', 'many', 'few']);
   expect(names).toHaveLength(22);
@@ -48,7 +48,7 @@ it('a holder with many pieces delays another one by one piece', async () => {
 
 it('short pieces that waited stop as well once they took long together', async () => {
   const { run, over } = paced();
-  await Promise.all([run('a', 10), ...Array.from({ length: 10 }, () => run('a', 0.5))]);
+  await Promise.all([run('a', 10), ...Array.from({ length: 10 }, async () => run('a', 0.5))]);
   const perTurn = Object.values(Object.groupBy(await over(), ({ turn }) => turn)).map((all) => all?.length ?? 0);
   expect(perTurn).toEqual([1, 4, 4, 2]);
 });

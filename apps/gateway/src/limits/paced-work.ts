@@ -4,7 +4,7 @@ import { turnsOfOthers, workMsMax } from './breather.js';
 /** Pieces of work that never run all at once: after 2 ms of them in one turn of the event loop others run first. */
 export interface PacedWork {
   /** Runs the piece now, or when it is this holder's turn: a promise then. What it throws is thrown. */
-  readonly run: <T>(holder: string, piece: () => T) => T | Promise<Awaited<T>>;
+  readonly run: <T>(holder: string, piece: () => T | Promise<T>) => T | Promise<T>;
 }
 
 /**
@@ -38,20 +38,24 @@ export function createPacedWork(monotonic: () => number): PacedWork {
     const after = (turns: number): void => void setImmediate(turns === 1 ? goOn : () => after(turns - 1));
     after(turnsOfOthers);
   };
+  /** Returns false when none waits, or others come first. */
+  const runNext = (): boolean => {
+    const next = isResting ? undefined : queue.shift();
+    next?.();
+    return next !== undefined;
+  };
   const goOn = (): void => {
     [workedMs, isResting] = [0, false];
-    for (let next = queue.shift(); next !== undefined; next = isResting ? undefined : queue.shift()) next();
+    while (runNext());
   };
   return {
-    run: (holder, piece) => {
+    run: <T>(holder: string, piece: () => T | Promise<T>) => {
       if (!isResting) return timed(piece);
-      return new Promise((resolve, reject) => {
+      const whole = async (): Promise<T> => timed(piece);
+      return new Promise<T>((resolve) => {
+        // What it throws rejects the promise.
         queue.push(holder, () => {
-          try {
-            resolve(timed(piece) as never);
-          } catch (error) {
-            reject(error as Error);
-          }
+          resolve(whole());
         });
       });
     },
