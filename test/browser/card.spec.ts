@@ -71,11 +71,11 @@ describe('a card', () => {
     ]);
     const { page } = await openInbox(browser(), world.url);
     const card = page.getByRole('article');
-    await card.getByRole('heading', { name: 'rm all' }).waitFor();
+    await card.getByRole('heading', { name: 'rm⟦2 spaces⟧all' }).waitFor();
     await card.locator('.cs-sibling-arguments').waitFor();
     const text = await card.innerText();
-    for (const words of ['rm  all', '/srv/a  b', '/srv/x  y']) expect(text).toContain(words);
-    expect(await rowOf(page, 'rm all').innerText()).toContain('rm  all');
+    for (const words of ['rm⟦2 spaces⟧all', '/srv/a⟦2 spaces⟧b', '/srv/x⟦2 spaces⟧y']) expect(text).toContain(words);
+    expect(await rowOf(page, 'rm').innerText()).toContain('rm⟦2 spaces⟧all');
   });
 
   it('counts hidden values, shows them on request, and records who looked', async () => {
