@@ -149,7 +149,15 @@ describe('every view', () => {
       settledAt: null,
     });
     // The gateway adds what the caller may decide, that too few could, and that it begins later; a list that a card is cut.
-    const added = ['mayDecide', 'noApproverLeft', 'waitsForTurn', 'isPreview', 'schemaNotes', 'argumentsSchema'];
+    const added = [
+      'mayDecide',
+      'noApproverLeft',
+      'waitsForTurn',
+      'isPreview',
+      'schemaNotes',
+      'argumentsSchema',
+      'shownOthersDigest',
+    ];
     const approvalKeys = Object.keys(approvalViewSchema.shape).filter((key) => !added.includes(key));
     expect(Object.keys(pending?.approval ?? {}).sort()).toEqual(approvalKeys.sort());
     expect(pending?.approval).toMatchObject({ reason: null, expiresAt: null, resolution: null, resolvedAt: null });

@@ -23,7 +23,7 @@ const listed = new Map(byType.map(([type, members]) => [namesIn(type)[0] ?? '', 
 
 const credential = 'credential roles vouchedBy';
 const terms =
-  'grantId tenant toolName match runId agentId requestedBy labels risk maxUses approvalId createdBy groups isListed via assurance createdAt expiresAt';
+  'grantId tenant toolName match toolSchemaHash runId agentId requestedBy labels risk maxUses approvalId createdBy groups isListed via assurance createdAt expiresAt';
 const reported = `attempt executedBy reportedBy reportedAt late ${credential}`;
 
 /** Members that a rule of the audit compares: with other members, other events, or the time of the record. */
