@@ -164,6 +164,19 @@ describe('a question from inside a running tool', () => {
     expect((await worker.restore('r')).results).toHaveLength(1);
   });
 
+  it('has labels of its own, such as that for the chat', async () => {
+    const inChat = gateTool({
+      ...{ name: 'order', inputSchema: z.strictObject({}), labels: { env: 'dev' } },
+      execute: (_, { ask }) => ask({ question: 'Which?', labels: { telegramChat: '-1001' } }),
+    });
+    const { worker, countersign } = setUp({ tools: [inChat] });
+    const ended = worker.run(step);
+    const { toolCallId, approval } = await untilAsked(worker.client);
+    expect(approval?.labels).toEqual({ telegramChat: '-1001' });
+    countersign.deny(toolCallId);
+    await ended;
+  });
+
   it('fails the tool when it is denied, unless the tool expects that', async () => {
     const { worker, countersign } = setUp({ tools: [order] });
     const ended = worker.run(step);

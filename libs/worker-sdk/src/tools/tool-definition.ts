@@ -84,7 +84,8 @@ export interface Question {
   readonly id?: string | undefined;
   /** How long people may take, in ms. Default: the policy's, 1 h (3,600,000). */
   readonly expiresInMs?: DurationMs | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Such as the chat in which it is asked. A question has none of the labels of its call by itself: policies judge it by its own. */
+  readonly labels?: Labels | undefined;
 }
 
 /** The result of a predicate. The log has the reason, and approvers see it, also where only the policy asks them. */
