@@ -5,20 +5,25 @@ import { digest, digestOf, edit, editBy, minuteMs, request, requirement, respond
 import { stage, verdict } from './testing/fixtures.js';
 import { history, stateAfter } from './testing/given.js';
 import { currentApproval } from './tool-call.state.js';
+import type { EditDecision } from './tool-call.response-commands.js';
 import type { Approval } from './tool-call.state.js';
 
 const twoOf: Partial<Requirement> = { stages: [stage({ approve: 2, deny: 2 })] };
 
-/** An edit that leaves the arguments as they are, under the same rule of a policy that changed in another place. */
-const unchanged = (change: Partial<Requirement> = {}) =>
+/** An edit under the rule of the request. */
+const underRule = (actionDigest: string, change: Partial<Requirement>, judged: Partial<Required> = {}) =>
   edit('a', {
-    actionDigest: digest,
+    actionDigest,
     judgement: {
-      outcome: 'require',
-      verdict: { ...verdict(), policyVersion: digestOf('e') },
-      requirement: requirement({ ...twoOf, ...change }),
+      ...{ outcome: 'require', verdict: verdict() },
+      ...{ requirement: requirement({ ...twoOf, ...change }), ...judged },
     },
   });
+type Required = Extract<EditDecision['judgement'], { readonly outcome: 'require' }>;
+
+/** An edit that leaves the arguments as they are, under the same rule of a policy that changed in another place. */
+const unchanged = (change: Partial<Requirement> = {}) =>
+  underRule(digest, change, { verdict: { ...verdict(), policyVersion: digestOf('e') } });
 
 /** The approval of a request with this requirement, after a vote and such an edit. */
 function editedUnder(asked: Partial<Requirement>, decision: ReturnType<typeof edit>): Approval {
@@ -57,4 +62,25 @@ describe('an edit that leaves the arguments as they are, after a change of the p
     expect(currentProposal(approval)).toMatchObject({ number: 2, requirements: [asked, now] });
     expect(approval.resolution.status).toBe('pending');
   });
+});
+
+describe('an edit under the rule of the request, in the same policy', () => {
+  it.each<[string, Partial<Requirement>, Partial<Requirement>]>([
+    ['denies sooner', {}, { expiresInMs: minuteMs }],
+    ['ends the time', { expiresInMs: 'never' }, {}],
+    ['allows fewer decisions', {}, { allowedDecisions: ['approve', 'deny'] }],
+  ])('asks as well what a rule that counts too requires, where that %s', (_, asked, now) => {
+    const approval = editedUnder(asked, underRule(digestOf('d'), now));
+    expect(currentProposal(approval)).toMatchObject({ number: 2, requirements: [asked, now] });
+  });
+
+  it.each<Requirement['expiresInMs']>([120 * minuteMs, 'never'])(
+    'is asked as the request was, which set the time that the rule does not: %s',
+    (expiresInMs) => {
+      const open = underRule(digest, {}, { isExpiryOpen: true });
+      expect(editedUnder({ expiresInMs }, open).resolution.status).toBe('approved');
+      const laterRule = { ...open.judgement, verdict: { ...verdict(), policyVersion: digestOf('e') } };
+      expect(editedUnder({ expiresInMs }, { ...open, judgement: laterRule }).resolution.status).toBe('pending');
+    },
+  );
 });

@@ -125,12 +125,12 @@ function decided(
 }
 
 /** The policy's verdict in the form of a command. */
-export function toJudgement({ verdict, requirement }: JudgedCall): Judgement {
+export function toJudgement({ verdict, requirement, isExpiryOpen }: JudgedCall): Judgement {
   switch (verdict.outcome) {
     case 'allow':
       return { outcome: 'allow', verdict };
     case 'require':
-      return { outcome: 'require', verdict, requirement };
+      return { outcome: 'require', verdict, requirement, ...(isExpiryOpen === true && { isExpiryOpen }) };
     case 'block':
       return { outcome: 'block', verdict, reason: blockReason(verdict) };
   }

@@ -63,6 +63,8 @@ export interface JudgedCall {
   readonly requirement: Requirement;
   /** A rule whose expression has no answer and that would block the call: a person decides, never a standing grant. */
   readonly mightBeBlockedBy?: string;
+  /** No rule that counts sets the time that people have, so a request may set a longer one. Default: one does. */
+  readonly isExpiryOpen?: true;
 }
 
 /** The arguments of a call in front of what a grant permits. */

@@ -38,21 +38,35 @@ type Response = EventData<'ApprovalResponded'>;
 function demandedBy({ judgement }: EditDecision, approval: Approval): Requirement | null {
   if (judgement.outcome !== 'require') return null;
   const asked = requirementOfRequest(approval);
-  const { verdict, requirement } = judgement;
-  const isSameRule =
-    verdict.ruleId === approval.verdict.ruleId && verdict.policyVersion === approval.verdict.policyVersion;
+  const { requirement } = judgement;
   // The request may have narrowed its rule, which another policy may repeat; the edit is judged by the rule as it is.
   const { expiresInMs, allowedDecisions } = asked;
-  const isNarrowed = isSameRule || isWithin(asked, requirement);
+  const isNarrowed = hasEndOf(judgement, approval) && isWithin(allowedDecisions, requirement.allowedDecisions);
   return isNarrowed && areEqualJson({ ...requirement, expiresInMs, allowedDecisions }, asked) ? null : requirement;
 }
 
-/** Returns whether the first requirement permits no other decisions, and ends when the other one does, or is denied before. */
-function isWithin(one: Requirement, other: Requirement): boolean {
-  const isEarlier =
-    other.expiresInMs === 'never' || (one.expiresInMs !== 'never' && one.expiresInMs < other.expiresInMs);
-  const hasItsEnd = one.expiresInMs === other.expiresInMs || (one.onTimeout === 'deny' && isEarlier);
-  return hasItsEnd && one.allowedDecisions.every((decision) => other.allowedDecisions.includes(decision));
+/**
+ * Returns whether the request ends when its edit does, or is denied before, or when it wished to where its rule sets no time.
+ *
+ * Attack: an edit for which the rule of the request has no answer. A stricter rule then counts as well, under the same name.
+ */
+function hasEndOf({ verdict, requirement, isExpiryOpen }: AskedOfEdit, approval: Approval): boolean {
+  const asked = requirementOfRequest(approval);
+  if (asked.expiresInMs === requirement.expiresInMs) return true;
+  if (asked.onTimeout !== 'deny') return false;
+  const { ruleId, policyVersion } = approval.verdict;
+  const isWish = isExpiryOpen === true && verdict.ruleId === ruleId && verdict.policyVersion === policyVersion;
+  return isWish || isEarlier(asked, requirement);
+}
+
+type AskedOfEdit = Extract<EditDecision['judgement'], { readonly outcome: 'require' }>;
+
+function isEarlier({ expiresInMs: one }: Requirement, { expiresInMs: other }: Requirement): boolean {
+  return other === 'never' || (one !== 'never' && one < other);
+}
+
+function isWithin<Item>(some: readonly Item[], all: readonly Item[]): boolean {
+  return some.every((one) => all.includes(one));
 }
 
 type RecordedEdit = Extract<RecordedDecision, { type: 'edit' }>;

@@ -17,5 +17,11 @@ export interface ByOwner extends Timed {
 /** The policy's verdict on a call, with `ruleId`, policy version and reasons. */
 export type Judgement =
   | { readonly outcome: 'allow'; readonly verdict: Verdict }
-  | { readonly outcome: 'require'; readonly verdict: Verdict; readonly requirement: Requirement }
+  | {
+      readonly outcome: 'require';
+      readonly verdict: Verdict;
+      readonly requirement: Requirement;
+      /** No rule that counts sets the time that people have, so a request may set a longer one. Default: one does. */
+      readonly isExpiryOpen?: true;
+    }
   | { readonly outcome: 'block'; readonly verdict: Verdict; readonly reason: string };

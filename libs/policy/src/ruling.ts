@@ -14,6 +14,8 @@ export interface Judgement {
   readonly requirement: Requirement;
   /** A rule whose expression has no answer and that would block the call: a person decides, never a standing grant. */
   readonly mightBeBlockedBy?: string;
+  /** No rule that counts sets the time that people have, so a request may set a longer one. Default: one does. */
+  readonly isExpiryOpen?: true;
 }
 
 /**
@@ -31,6 +33,7 @@ export function rulingOn(content: PolicyContent, rules: readonly Rule[], inspect
     verdict: { outcome: then.outcome, ruleId, policyVersion, automatic: !isRequired, why },
     requirement: narrowed(isRequired ? then : defaultRequirement(defaults), call),
     ...(ruled.mightBeBlockedBy !== undefined && { mightBeBlockedBy: ruled.mightBeBlockedBy }),
+    ...(isRequired && !then.isExpirySet && { isExpiryOpen: true as const }),
   };
 }
 

@@ -33,6 +33,13 @@ rules:
   - id: hasty
     match: { tools: [move] }
     then: { require: { anyOf: [security], expiresIn: 2s, onTimeout: deny } }
+  - id: large
+    match: { tools: [order] }
+    when: args.amount > 1000
+    then: { require: { quorum: { approve: 2, deny: 2 }, expiresIn: 1h } }
+  - id: every
+    match: { tools: [order] }
+    then: { require: { quorum: { approve: 2, deny: 2 }, expiresIn: 5s, allowedDecisions: [approve] } }
   - id: news
     match: { tools: [news] }
     then: { require: { quorum: { approve: 2, deny: 2 }, expiresIn: 1h, onTimeout: allow, allowOnTimeout: i-understand } }
@@ -290,6 +297,16 @@ describe('an edit into the arguments of a stricter rule', () => {
     await pass(approval.callId, 5);
     expect((await approve(approval, 'sam')).status).toBe(410);
     expect(await call(approval.callId)).toMatchObject({ state: 'expired' });
+  });
+
+  it('ends when that rule says so, and allows its decisions alone, also where the first rule has no answer', async () => {
+    const approval = await ask('order', { amount: 5000 });
+    expect((await edit(approval, 'alice', {})).body).toMatchObject({
+      ...{ allowedDecisions: ['approve', 'deny'], expiresAt: new Date(nowMs + 5000).toISOString() },
+    });
+    await pass(approval.callId, 7);
+    expect((await approve(approval, 'sam')).body).toMatchObject({ code: 'expired' });
+    expect((await call(approval.callId)).state).toBe('expired');
   });
 });
 

@@ -153,18 +153,22 @@ function asked(rulings: readonly Ruling[], cited: Citation): readonly Word[] {
 }
 
 /** What could not be shown about a requirement that a rule can give, or the name of the part that it cannot give. */
-function comparedWith(ruling: Requires, { by }: Citation, recorded: Requirement): readonly PolicyUnproven[] | string {
+function comparedWith(ruled: Requires, { by }: Citation, recorded: Requirement): readonly PolicyUnproven[] | string {
+  // The time that a request has set where its rule sets none holds under that rule alone.
+  const ruling = by === 'as-request' ? { ...ruled, asked: { ...ruled.asked, isExpirySet: true } } : ruled;
   const less = lessThan(recorded, ruling.asked);
   if (ruling.isOfStep === true) return recorded.batch === 'any-asks-all' ? (less ?? ['asked-with-step']) : 'batch';
   if (by === 'older-edit') return less === 'stages' ? less : ['older-edit'];
-  const found = wordOf(closest(ruling, by === 'same-rule' ? asWished(recorded, ruling.asked) : recorded), by);
-  return typeof found === 'object' || ruling.isAlone ? found : (less ?? []);
+  const found = wordOf(closest(ruling, recorded), by);
+  // The request asks under this name what the rules asked that counted for it, and its own verdict was compared with them.
+  const isAlone = ruling.isAlone && by !== 'same-rule';
+  return typeof found === 'object' || isAlone ? found : (less ?? []);
 }
 
 /** A request may wish for less, and an edit may not. It keeps what the request has wished. */
 function wordOf(compared: Compared, by: Citation['by']): readonly PolicyUnproven[] | string {
   if (typeof compared === 'object') return compared.differs;
-  if (compared === 'equal' || by === 'as-request') return [];
+  if (compared === 'equal' || by === 'as-request' || by === 'same-rule') return [];
   return by === 'request' ? ['wished'] : 'the time or the decisions';
 }
 
@@ -174,9 +178,4 @@ function closest({ asked: ruled, mayDeny }: Requires, recorded: Requirement): Co
   const { requirement } = ruled;
   if (typeof compared === 'string' || !mayDeny || requirement.onTimeout !== 'allow') return compared;
   return compareRequirement(recorded, { ...ruled, requirement: { ...requirement, onTimeout: 'deny' } });
-}
-
-/** An edit under the rule of the request keeps the time and the decisions for which the request has wished. */
-function asWished(recorded: Requirement, { requirement: { expiresInMs, allowedDecisions } }: Asked): Requirement {
-  return { ...recorded, expiresInMs, allowedDecisions: [...new Set([...allowedDecisions, 'deny' as const])] };
 }

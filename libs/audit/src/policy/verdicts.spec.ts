@@ -127,6 +127,15 @@ it('an edit keeps what the request has wished, also under its rule of a later po
   );
 });
 
+it('an edit keeps the longer time that the request has set where its rule sets none, and under no other rule', () => {
+  const longer = (file: Parameters<typeof under>[1] = {}) =>
+    asked(under([pays], file), 'pays', { ...two, expiresInMs: 7_200_000 });
+  const underRule = ({ cite }: Log, told: Story): readonly string[] => wordsOf(editAs(told, cite('pays')));
+  expect(underRule(under([pays]), longer())).toEqual([]);
+  const later = under([pays], { default: 'require' }, longer());
+  expect(underRule(later, later.told).join()).toContain('does not ask as its rule "pays" does: expiresInMs');
+});
+
 it('a policy of a form that the judge does not know is said not to be read', () => {
   for (const file of [{ version: 2 }, { rules: [{ id: 'x' }] }, { rules: [{ ...pays, until: 1 }] }, { default: 1 }]) {
     expect(wordsOf(allowed(under([pays], file), 'pays'))).toEqual(['unread-policy']);
