@@ -90,7 +90,7 @@ export type {
   SubmitClientOutput,
 } from './tool-call.execution-commands.js';
 export { isBlank } from './blank.js';
-export { isSameIdentity, provenNames } from './identity.js';
+export { isSameIdentity } from './identity.js';
 export { notOwner } from './ownership.js';
 export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';

@@ -1,4 +1,3 @@
-import { comparedIdentity } from './compared-identity.js';
 import { isBatchMember } from './tool-call.batch.js';
 import type { BatchPlace } from './tool-call.batch.js';
 import { hasSameMembers } from './tool-call.request.js';
@@ -27,9 +26,14 @@ export function isMemberWith(one: InStep, { request }: InStep): boolean {
   );
 }
 
-/** The approval as it was before the last proposals, if they are of a person with these names: they know what they changed. */
-export function beforeOwnProposals(approval: Approval, names: readonly string[]): Approval {
+/**
+ * The approval as it was before the last proposals, if they were made under this very principal: its person knows what they changed.
+ *
+ * Attack: a front end changes a call under another spelling, or as a person whom the policy file says to be one who signs in too. Two
+ * names count as one person where that restricts, and here it would release what one of them has not seen.
+ */
+export function beforeOwnProposals(approval: Approval, principal: string): Approval {
   const { proposals } = approval;
-  const end = proposals.findLastIndex(({ proposedBy }) => !names.includes(comparedIdentity(proposedBy)));
+  const end = proposals.findLastIndex(({ proposedBy }) => proposedBy !== principal);
   return { ...approval, proposals: proposals.slice(0, Math.max(end, 0) + 1) };
 }

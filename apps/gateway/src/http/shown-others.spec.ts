@@ -11,7 +11,7 @@ import type { TokenEntry } from '../tokens.js';
 
 const policy = loadPolicy(
   'policy.yaml',
-  'version: 1\nrules:\n' +
+  'version: 1\napprovers: [{ id: kim, identities: { frontEnds: ["support-desk#k1"] } }]\nrules:\n' +
     '  - { id: two, match: { tools: [twice] }, then: { require: { batch: any-asks-all, quorum: { approve: 2 } } } }\n' +
     '  - { id: step, match: { tools: [pay, wire] }, then: { require: { batch: any-asks-all } } }\n',
 );
@@ -100,6 +100,24 @@ describe('an approval of a call that runs together with others', () => {
     const [one, other] = await step('pay', 'wire');
     await respond(other.approvalId, 'alice', approve);
     expect(await respond(one.approvalId, 'kim', { ...approve, ...boundTo(one) })).toMatchObject({ state: 'approved' });
+  });
+
+  it('is refused for a change in another name of the person, whom a front end says it is, or in another spelling', async () => {
+    const atDesk = (id: string) => ({
+      ...{ as: 'desk', headers: { 'countersign-person': id, 'countersign-person-groups': 'ops' } },
+    });
+    const changes = async (id: string, { approvalId }: ApprovalView, body: object = edit({ n: 666 })) =>
+      (await api.send<Reply>('POST', `/v1/approvals/${approvalId}/responses`, { ...atDesk(id), body })).body;
+    const [first, second] = await step('twice', 'twice');
+    await changes('k1', second);
+    expect(await respond(first.approvalId, 'kim', { ...approve, ...boundTo(first) })).toMatchObject({
+      code: 'digest-mismatch',
+    });
+    const [one, other] = await step('twice', 'twice');
+    await changes('LEE', other);
+    const yes = { ...approve, ...boundTo(one) };
+    expect(await changes('lee', one, yes)).toMatchObject({ code: 'digest-mismatch' });
+    expect(await changes('LEE', one, yes)).toMatchObject({ state: 'pending' });
   });
 
   it('counts without the digest, as an older client sends it', async () => {

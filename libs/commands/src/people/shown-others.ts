@@ -1,13 +1,6 @@
 import { othersDigest, proposalDigest, toolCallStream } from '@countersign/contracts';
 import type { RespondBody } from '@countersign/contracts';
-import {
-  beforeOwnProposals,
-  currentProposal,
-  digestInputOf,
-  isMemberWith,
-  otherMembersOf,
-  provenNames,
-} from '@countersign/domain';
+import { beforeOwnProposals, currentProposal, digestInputOf, isMemberWith, otherMembersOf } from '@countersign/domain';
 import type { Approval, Proposal, RespondToApproval, ToolCall } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { CommandPorts } from '../ports.js';
@@ -43,11 +36,11 @@ export function withShownOthers(
   command: RespondToApproval,
 ): RespondToApproval | Promise<RespondToApproval> {
   if (shown === undefined || decision.type === 'deny') return command;
-  const names = provenNames(command.responder);
+  const { principal } = command.responder;
   return sideBySide(otherMembersOf(call), atOnce, async (callId) => {
     const { state, unreadable } = await ports.handler.look(toolCallStream(callId));
     const found = unreadable === undefined ? callOf(state, call.request.tenant) : undefined;
-    return { callId, now: proposedBy(found, call), before: proposedBy(found, call, names) };
+    return { callId, now: proposedBy(found, call), before: proposedBy(found, call, principal) };
   }).then((others) => {
     const digests = (which: 'before' | 'now') => othersDigest(others.map((one) => [one.callId, one[which]]));
     return { ...command, shownOthers: { shown, current: [digests('now'), digests('before')] } };
@@ -55,11 +48,11 @@ export function withShownOthers(
 }
 
 /** The digest of what a call proposes; null: it is none that runs together with `call`. */
-function proposedBy(found: Member | undefined, call: Member, own: readonly string[] = []): string | null {
+function proposedBy(found: Member | undefined, call: Member, own?: string): string | null {
   if (found === undefined || !isMemberWith(found, call)) return null;
   const approval = found.approvals.at(-1);
   if (approval === undefined) return found.action.actionDigest;
-  return digestOf(own.length === 0 ? approval : beforeOwnProposals(approval, own), found.request.salt);
+  return digestOf(own === undefined ? approval : beforeOwnProposals(approval, own), found.request.salt);
 }
 
 /** A proposal never changes, and is looked at many times. */
