@@ -14,7 +14,6 @@ import type { RightsRecord } from '../rights/record.js';
 import { rulingsOf } from './rulings.js';
 import type { Ruling } from './rulings.js';
 import type { WrittenPolicy } from './written-policy.js';
-import type { Asked } from './written-requirement.js';
 
 /** What is wrong with a verdict, or could not be shown. */
 type Word = Illegal | Unproven;
@@ -143,26 +142,30 @@ function whyNoGrant({ asked: { requirement }, noGrant }: Requires, risk: GrantSt
 function asked(rulings: readonly Ruling[], cited: Citation): readonly Word[] {
   const { requirement, verdict } = cited;
   if (requirement === null) return [];
-  // At its turn a call is asked about as its place says as well.
-  const isAlone = ({ isAlone: alone }: Requires): boolean => alone && cited.by !== 'turn';
-  const required = rulings.filter(isRequired).map((ruling) => ({ ...ruling, isAlone: isAlone(ruling) }));
+  const required = rulings.filter(isRequired).map((ruling) => ruledFor(cited, ruling));
   const results = required.map((ruling) => comparedWith(ruling, cited, requirement));
   const fitting = results.find((result) => typeof result === 'object');
   if (fitting !== undefined) return fitting;
   return [illegal('verdict', `it does not ask as its rule "${verdict.ruleId}" does: ${String(results[0])}`)];
 }
 
-/** What could not be shown about a requirement that a rule can give, or the name of the part that it cannot give. */
-function comparedWith(ruled: Requires, { by }: Citation, recorded: Requirement): readonly PolicyUnproven[] | string {
+/**
+ * A ruling for the place of a verdict. At its turn a call is asked about as its place says as well; and a request under the rule of its
+ * edit asks what all rules asked that counted for it, as its own verdict was compared with them.
+ */
+function ruledFor({ by }: Citation, ruling: Requires): Requires {
+  const isAlone = ruling.isAlone && by !== 'turn' && by !== 'same-rule';
   // The time that a request has set where its rule sets none holds under that rule alone.
-  const ruling = by === 'as-request' ? { ...ruled, asked: { ...ruled.asked, isExpirySet: true } } : ruled;
+  return by === 'as-request' ? { ...ruling, asked: { ...ruling.asked, isExpirySet: true } } : { ...ruling, isAlone };
+}
+
+/** What could not be shown about a requirement that a rule can give, or the name of the part that it cannot give. */
+function comparedWith(ruling: Requires, { by }: Citation, recorded: Requirement): readonly PolicyUnproven[] | string {
   const less = lessThan(recorded, ruling.asked);
   if (ruling.isOfStep === true) return recorded.batch === 'any-asks-all' ? (less ?? ['asked-with-step']) : 'batch';
   if (by === 'older-edit') return less === 'stages' ? less : ['older-edit'];
   const found = wordOf(closest(ruling, recorded), by);
-  // The request asks under this name what the rules asked that counted for it, and its own verdict was compared with them.
-  const isAlone = ruling.isAlone && by !== 'same-rule';
-  return typeof found === 'object' || isAlone ? found : (less ?? []);
+  return typeof found === 'object' || ruling.isAlone ? found : (less ?? []);
 }
 
 /** A request may wish for less, and an edit may not. It keeps what the request has wished. */
