@@ -84,6 +84,12 @@ final class ApprovalRequest
         return $this->kind === 'run' && $this->replaces !== null && $this->proposedBy !== $this->requestedBy;
     }
 
+    /** Whether a "yes" may release other calls of the step that nobody has read: `Approver::requests` reads them. */
+    public function hasUnreadOthers(): bool
+    {
+        return $this->shownOthersDigest !== null && $this->others === [];
+    }
+
     /**
      * Returns all that an approval with this digest approves, in lines for people: what the ledger has recorded, and then the agent's own words,
      * quoted. What is not seen, or moves other text, is marked, such as `⟦U+202E⟧`. In HTML, escape it and show it with `white-space: pre-wrap`.
@@ -107,7 +113,8 @@ final class ApprovalRequest
                 "Still needed: $missing" . ($groups === null || $groups === [] ? '' : " of {$named($groups)}"),
             ]));
         }
-        $lines = [...$lines, ...Together::lines($this->others), ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : []), ...$this->agentLines()];
+        $unread = 'All or nothing: other calls of this step run with the last approval, and are not shown here. Read the whole before you decide.';
+        $lines = [...$lines, ...($this->hasUnreadOthers() ? [$unread] : Together::lines($this->others)), ...($this->isPreview ? ['Parts are cut. Read the whole before you decide.'] : []), ...$this->agentLines()];
         return implode("\n", array_map(Visible::line(...), $lines));
     }
 

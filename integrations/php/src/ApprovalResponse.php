@@ -38,7 +38,11 @@ final class ApprovalResponse
         }
     }
 
-    /** Answers a request as its person saw it. */
+    /**
+     * Answers a request as its person saw it.
+     *
+     * @throws InvalidArgumentException for an approval of a request whose step has calls that nobody has read
+     */
     public static function to(
         ApprovalRequest $request,
         bool $approved,
@@ -47,6 +51,9 @@ final class ApprovalResponse
         array|object|string|null $editedArgs = null,
         ?string $instruction = null,
     ): self {
+        if ($approved && $request->hasUnreadOthers()) {
+            throw new InvalidArgumentException('An approval may release other calls of this step: read the request with Approver::requests, and show all of it.');
+        }
         return new self(
             $request->approvalId,
             $approved,

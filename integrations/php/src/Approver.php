@@ -98,10 +98,14 @@ final class Approver
         return $own === [] ? null : end($own)->counted;
     }
 
-    /** Takes the vote back while the approval is pending. */
-    public function withdraw(string $approvalId): object
+    /**
+     * Takes the vote back while the approval is pending.
+     *
+     * @param ?string $key an `Idempotency-Key` of yours: a withdrawal that comes again with it takes no later vote back
+     */
+    public function withdraw(string $approvalId, ?string $key = null): object
     {
-        return $this->connection->delete(self::path($approvalId, '/responses/mine'));
+        return $this->connection->delete(self::path($approvalId, '/responses/mine'), $key);
     }
 
     /** Shows the hidden values of the arguments to this person. It is recorded. */

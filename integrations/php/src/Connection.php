@@ -79,9 +79,9 @@ final class Connection
     }
 
     /** @throws CountersignException */
-    public function delete(string $path): object
+    public function delete(string $path, ?string $key = null): object
     {
-        return $this->send('DELETE', $path);
+        return $this->send('DELETE', $path, null, $key);
     }
 
     /**

@@ -15,7 +15,9 @@ test('a request and a response survive an array and JSON', function () {
     $response = ApprovalResponse::to($request, approved: false, reason: 'User denied', approvedBy: 'kim');
     same($response->toArray(), ApprovalResponse::fromArray(json_decode(json_encode($response->toArray()), true))->toArray());
     same(['decision' => ['type' => 'deny'], 'reason' => 'User denied', 'shownDigest' => 'sha256:1'], $response->body());
-    $seen = ApprovalRequest::fromArray(['shownRevision' => 3, 'shownOthersDigest' => 'sha256:2'] + $request->toArray());
+    $other = ['callId' => 'tc_2', 'toolCallId' => 'b', 'toolName' => 'pay', 'argumentsJson' => '{"x":666}', 'answerJson' => null, 'state' => 'approved'];
+    $others = [[...$other, 'labels' => [], 'approvedBy' => ['ann'], 'instructions' => [], 'digest' => 'sha256:3']];
+    $seen = ApprovalRequest::fromArray(['shownRevision' => 3, 'shownOthersDigest' => 'sha256:2', 'others' => $others] + $request->toArray());
     $yes = ApprovalResponse::fromArray(json_decode(json_encode(ApprovalResponse::to($seen, true)->toArray()), true));
     same(['decision' => ['type' => 'approve'], 'shownDigest' => 'sha256:1', 'shownRevision' => 3, 'shownOthersDigest' => 'sha256:2'], $yes->body());
     $no = ApprovalResponse::to($seen, false);
@@ -113,6 +115,14 @@ test('a result without a success is never told in an empty text', function () {
     same('rule never', $reason('blocked', null, ['verdict' => (object) ['ruleId' => 'never', 'why' => []]]));
     $denials = array_map(fn (string $why) => (object) ['decision' => (object) ['type' => 'deny'], 'respondedBy' => 'ada', 'counted' => true, 'reason' => $why], ['0', ' ']);
     same('0', $reason('denied', null, ['approval' => (object) ['responses' => $denials]]));
+});
+
+test('a request whose step has calls that nobody has read says so, and cannot be approved', function () {
+    $data = ['approvalId' => 'apr_1', 'toolCallId' => 'c1', 'toolName' => 'pay', 'toolArgs' => [], 'description' => 'pay {}'];
+    $request = ApprovalRequest::fromArray([...$data, 'requestedAt' => '2026-01-02T03:04:05.678Z', 'shownOthersDigest' => 'sha256:2']);
+    same("pay {}\nAll or nothing: other calls of this step run with the last approval, and are not shown here. Read the whole before you decide.", $request->text());
+    throws(InvalidArgumentException::class, '/other calls of this step/', fn () => ApprovalResponse::to($request, true));
+    same(['type' => 'deny'], ApprovalResponse::to($request, false)->body()['decision']);
 });
 
 test('a response of one person is not sent in the name of another', function () {

@@ -52,7 +52,7 @@ if (missing(['PHP with Guzzle']).length === 0) {
 
   it.each([
     ['JSON of PHP is that of the ledger, and a claim of anything but what was approved is refused', 'json.php', 9],
-    ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 14],
+    ['requests, responses, problems and webhooks are read as they are documented', 'data.php', 15],
     ['a real server asks people, and each call runs once', 'server.php', 24],
     ['a tool gets its arguments by name alone, and a call without them fails by itself', 'arguments.php', 5],
   ])('%s', async (_, file, count) => {
