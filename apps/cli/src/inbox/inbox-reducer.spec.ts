@@ -378,6 +378,50 @@ describe('an answer', () => {
     expect(inbox.state().view.kind).toBe('form');
   });
 
+  it.each([
+    ['\r', 'card'],
+    ['a', 'card'],
+    ['G', 'list'],
+  ])('is not begun before Enter where the list was read again with a change: %j', (key, view) => {
+    const inbox = play([one]);
+    inbox.press(key);
+    inbox.tell({ type: 'loaded', approvals: [changedOne], hasMore: false });
+    expect(inbox.has('Another approver has just changed it')).toBe(true);
+    inbox.press('a', 'd', 'e', 'a');
+    expect(inbox.effects).toEqual([]);
+    expect(inbox.state().view.kind).toBe(view);
+    inbox.press('\r', 'a', '\r');
+    expect(inbox.effects).toMatchObject([{ remarks: { shownDigest: changedOne.shownDigest } }]);
+  });
+
+  it('goes on when the list was read again without a change of what is on the screen', () => {
+    const inbox = play();
+    inbox.press('a', 'x');
+    inbox.tell({ type: 'loaded', approvals: [{ ...one, round: 1 }, three], hasMore: false });
+    inbox.press('y', '\r');
+    expect(inbox.effects).toMatchObject([{ remarks: { reason: 'xy' } }]);
+  });
+
+  it.each(['changed', 'loaded'] as const)('is not begun on the next one after the only one was gone: %s', (type) => {
+    const inbox = play([one]);
+    if (type === 'loaded') inbox.tell({ type, approvals: [], hasMore: false });
+    else inbox.tell({ type, approval: { ...one, state: 'denied' }, nowMs });
+    inbox.tell({ type: 'changed', approval: two, nowMs });
+    inbox.press('a', 'd');
+    expect(inbox.state().view.kind).toBe('list');
+    expect(inbox.screen().at(-1)).toBe('⏎ goes on');
+  });
+
+  it('that is refused because it is gone gives no key to the next one before Enter', () => {
+    const inbox = play();
+    inbox.press('a', '\r');
+    inbox.tell({ type: 'loaded', approvals: [two, three], hasMore: false });
+    inbox.tell({ type: 'refused', approvalId: 'apr_1', words: 'bob approved this.' });
+    inbox.press('a', 'd');
+    expect(inbox.state()).toMatchObject({ selectedId: 'apr_2', view: { kind: 'list' } });
+    expect(inbox.has('bob approved this.')).toBe(true);
+  });
+
   it('is taken back to the card when another approver tells the agent something', () => {
     const inbox = play();
     inbox.press('a');
@@ -496,6 +540,18 @@ describe('an edit', () => {
     const inbox = play();
     inbox.tell({ type: 'edit-failed', approvalId: 'apr_1', text: undefined, words: 'No editor.' });
     expect(inbox.state()).toMatchObject({ draft: undefined, notice: { text: 'No editor.' } });
+  });
+
+  it('goes back to the card, and keeps the text, when another person changed it meanwhile', () => {
+    const inbox = play();
+    inbox.press('e');
+    const other = { ...one, shownDigest: `sha256:${'ef'.repeat(32)}`, arguments: { path: '/' } };
+    inbox.tell({ type: 'loaded', approvals: [other, two], hasMore: false });
+    inbox.tell({ type: 'edited', approval: one, value, text });
+    expect(inbox.state().view.kind).toBe('card');
+    expect(inbox.has('Another approver has just changed it')).toBe(true);
+    inbox.press('\r', 'e');
+    expect(inbox.effects.at(-1)).toEqual({ type: 'edit', approval: other, text });
   });
 
   it('that changed nothing sends nothing', () => {

@@ -5,6 +5,7 @@ import { goneWords } from '../view/response-words.js';
 import { createForm } from './form.js';
 import { pressKey } from './inbox-keys.js';
 import type { InboxState, Message, Step } from './inbox-state.js';
+import { selectedOf } from './inbox-state.js';
 
 const restoredWords =
   'The server was restored from a backup. The list was read again: decisions since the backup may be missing.';
@@ -21,7 +22,7 @@ export function reduceInbox(state: InboxState, message: Message): Step {
     case 'sent':
       return { state: sent(state, message.approval, message.words) };
     case 'refused':
-      return { state: { ...state, sendingId: undefined, notice: { text: message.words, tone: 'yellow' } } };
+      return { state: refused(state, message) };
     case 'edited':
       return { state: edited(state, message) };
     case 'edit-failed':
@@ -36,13 +37,28 @@ export function reduceInbox(state: InboxState, message: Message): Step {
 function loaded(state: InboxState, { approvals, hasMore }: Extract<Message, { type: 'loaded' }>): InboxState {
   const next = withApprovals(state, arranged(approvals), hasMore);
   const isTaken = isReplaced(state, next) && state.sendingId === undefined;
-  return isTaken ? interrupted(next, 'It no longer waits for an answer.') : next;
+  return isTaken ? interrupted(next, 'It no longer waits for an answer.') : lookedAgain(state, next);
 }
 
-/** Returns whether the keys have another approval before them, or none where one was open. */
+/** Returns whether the keys have another approval before them, or none where one was open or chosen. */
 function isReplaced({ view, selectedId }: InboxState, next: InboxState): boolean {
   if (view.kind !== 'list') return next.view.kind === 'list';
-  return selectedId !== undefined && next.selectedId !== undefined && next.selectedId !== selectedId;
+  return selectedId !== undefined && next.selectedId !== selectedId;
+}
+
+const changedWords = 'Another approver has just changed it: look again.';
+
+/**
+ * Interrupts when the approval on the screen is another one than before. From a form it goes back to the card, so that
+ * no person approves arguments that they have not seen.
+ */
+function lookedAgain(state: InboxState, next: InboxState): InboxState {
+  const { view, sendingId } = state;
+  const seen = view.kind === 'form' ? view.form.approval : selectedOf(state);
+  const now = selectedOf(next);
+  const isOther = now?.approvalId === seen?.approvalId && now?.shownDigest !== seen?.shownDigest;
+  if (!isOther || (now !== undefined && sendingId === now.approvalId)) return next;
+  return interrupted({ ...next, view: view.kind === 'list' ? view : { kind: 'card', scroll: 0 } }, changedWords);
 }
 
 function withApprovals(state: InboxState, approvals: readonly ApprovalView[], hasMore: boolean): InboxState {
@@ -73,14 +89,13 @@ function pendingChanged(state: InboxState, known: ApprovalView | undefined, appr
     const isLater = state.hasMore && !state.approvals.some((one) => byRisk(approval, one) < 0);
     return isLater ? state : withApprovals(state, arranged([...state.approvals, approval]), state.hasMore);
   }
-  const next = { ...state, approvals: state.approvals.map((one) => (one === known ? approval : one)) };
-  const { view } = state;
-  const isLookedAt = view.kind !== 'list' && state.selectedId === approval.approvalId;
-  const seen = view.kind === 'form' ? view.form.approval : known;
-  if (!isLookedAt || seen.shownDigest === approval.shownDigest || state.sendingId === approval.approvalId) return next;
-  // The approval has changed. Go back to the card, so that no person approves arguments that they have not seen.
-  const text = 'Another approver has just changed it: look again.';
-  return interrupted({ ...next, view: { kind: 'card', scroll: 0 } }, text);
+  const approvals = state.approvals.map((one) => (one === known ? approval : one));
+  return lookedAgain(state, { ...state, approvals });
+}
+
+function refused(state: InboxState, { approvalId, words }: Extract<Message, { type: 'refused' }>): InboxState {
+  const next: InboxState = { ...state, sendingId: undefined, notice: { text: words, tone: 'yellow' } };
+  return state.selectedId === approvalId ? next : { ...next, isInterrupted: true };
 }
 
 function interrupted(state: InboxState, words: string): InboxState {
@@ -113,17 +128,17 @@ function editFailed(
 
 function edited(state: InboxState, message: Extract<Message, { type: 'edited' }>): InboxState {
   const { approval, value, text } = message;
-  const isHere = state.approvals.some(({ approvalId }) => approvalId === approval.approvalId);
-  if (!isHere)
-    return {
-      ...state,
-      notice: { text: 'While you were editing, this was answered. Nothing was sent.', tone: 'yellow' },
-    };
+  const now = state.approvals.find(({ approvalId }) => approvalId === approval.approvalId);
+  if (now === undefined) return interrupted(state, 'While you were editing, this was answered. Nothing was sent.');
+  const draft = { approvalId: approval.approvalId, text };
+  if (now.shownDigest !== approval.shownDigest) {
+    const view = { kind: 'card', scroll: 0 } as const;
+    return interrupted({ ...state, draft, selectedId: now.approvalId, view }, `${changedWords} Your text is kept.`);
+  }
   if (changeLines(approval.arguments, value, 80).length === 0) {
     return { ...state, notice: { text: 'The arguments are as they were: nothing to send.', tone: 'yellow' } };
   }
   const form = createForm('edit', approval, { value, text });
-  const draft = { approvalId: approval.approvalId, text };
   return {
     ...state,
     draft,

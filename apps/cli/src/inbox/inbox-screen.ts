@@ -177,6 +177,7 @@ function resultHint(form: Form): Line[] {
 
 /** A person who may not decide is offered no key that decides. */
 function hintOf(state: InboxState): string {
+  if (state.isInterrupted) return state.view.kind === 'card' ? '⏎ goes on  PgUp/PgDn scroll' : '⏎ goes on';
   const selected = selectedOf(state);
   const mayDecide = selected === undefined || excludedWords(selected) === undefined;
   const decisions = mayDecide ? 'a approve  e edit  d deny  r answer  ' : '';

@@ -232,6 +232,32 @@ describe('the interactive inbox', () => {
     expect(await ended).toBe(0);
   });
 
+  it.each([
+    ['with a filter', ['--tool', 'first_tool'], 'filter'],
+    ['after a lost connection', [], 'lost'],
+  ] as const)('%s takes no key for a card that another person changed, before Enter', async (_, args, how) => {
+    add(first);
+    const { sees, press, ended } = openInbox(args);
+    await sees('1 waiting');
+    await press('\r');
+    await sees('/etc/hosts');
+    if (how === 'lost') {
+      server.intercept = () => problem(503, 'unavailable', 'about to stop');
+      server.dropStreams();
+      await sees('connection lost, trying again');
+    }
+    const other = { ...first, arguments: { path: '/' }, shownDigest: `sha256:${'ef'.repeat(32)}` };
+    server.approvals.set('apr_1', other);
+    server.record(eventOf(first, 'ApprovalResponded', 2));
+    server.intercept = () => undefined;
+    await sees('"path": "/"');
+    await press('a', '\r', 'a');
+    await sees('Approve: it runs exactly as shown.');
+    expect(responses()).toEqual([]);
+    await press('\u0003');
+    expect(await ended).toBe(0);
+  });
+
   it('ends with the refusal when the token is no longer good, and gives the terminal back', async () => {
     add(first);
     const { sees, ended, terminal } = openInbox();
