@@ -56,8 +56,8 @@ function lookedAgain(state: InboxState, next: InboxState): InboxState {
   const { view, sendingId } = state;
   const seen = view.kind === 'form' ? view.form.approval : selectedOf(state);
   const now = selectedOf(next);
-  const isOther = now?.approvalId === seen?.approvalId && now?.shownDigest !== seen?.shownDigest;
-  if (!isOther || (now !== undefined && sendingId === now.approvalId)) return next;
+  if (now === undefined || seen?.approvalId !== now.approvalId || sendingId === now.approvalId) return next;
+  if (seen.shownDigest === now.shownDigest) return next;
   return interrupted({ ...next, view: view.kind === 'list' ? view : { kind: 'card', scroll: 0 } }, changedWords);
 }
 
