@@ -17,6 +17,7 @@ import type { Actor, Role } from './actor.js';
 import { createArgumentSchemas } from './request/argument-schema.js';
 import * as api from './commands.js';
 import { createCommandHandler } from './stream/handle-command.js';
+import { createKeyedQueue } from './stream/keyed-queue.js';
 import { createKnownStops } from './stops/known-stops.js';
 import { serviceResolver } from './claim.js';
 import type { Result } from './result.js';
@@ -67,6 +68,7 @@ beforeEach(async () => {
   ports = {
     handler,
     batches: createCommandHandler({ store, fold: batchDecider, ids, clock, cacheSize: 100 }),
+    changesOfSteps: createKeyedQueue(),
     passkeys: {
       handler: createCommandHandler({ store, fold: passkeyDecider, ids, clock, cacheSize: 16 }),
       log: store,

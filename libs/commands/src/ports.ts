@@ -88,6 +88,8 @@ export interface CommandPorts {
   readonly handler: ToolCallHandler;
   /** For the streams of all-or-nothing batches. */
   readonly batches: BatchHandler;
+  /** The responses that change a call of a step, one after another by step. */
+  readonly changesOfSteps: KeyedQueue;
   readonly passkeys: PasskeyPorts;
   readonly policies: Policies;
   /**

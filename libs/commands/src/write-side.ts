@@ -62,6 +62,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
+    changesOfSteps: createKeyedQueue(),
     passkeys: {
       handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: passkeyCacheSize }),
       log: store,

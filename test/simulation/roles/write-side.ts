@@ -1,4 +1,4 @@
-import { createArgumentSchemas, createCommandHandler, createKnownStops } from '@countersign/commands';
+import { createArgumentSchemas, createCommandHandler, createKeyedQueue, createKnownStops } from '@countersign/commands';
 import type { CommandPorts, GrantIndex, WriteSidePorts } from '@countersign/commands';
 import { celEngine } from '@countersign/cel';
 import { createConditions, createLivePolicies, recordedCall } from '@countersign/policy';
@@ -75,6 +75,7 @@ export function createWriteSide(
   };
   const policies = createLivePolicies(site.policyFile());
   const commands: CommandPorts = {
+    changesOfSteps: createKeyedQueue(),
     passkeys: { handler: passkeys, log: store, signCounts: new Map() },
     ...{ handler, batches, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
     stops: stopsWithout(world.without, createKnownStops({ store, clock, ids })),

@@ -120,6 +120,20 @@ describe('an approval of a call that runs together with others', () => {
     expect(await changes('LEE', one, yes)).toMatchObject({ state: 'pending' });
   });
 
+  it.each([
+    ['edits', edit({ n: 7 })],
+    ['an edit and an answer', { decision: { type: 'answer', output: 'by hand' } }],
+  ])('is refused to one of two people who change two calls of a step at one moment: %s', async (_, change) => {
+    for (let times = 0; times < 3; times += 1) {
+      const [pay, wire] = await step('pay', 'wire');
+      const answers = await Promise.all([
+        respond(pay.approvalId, 'kim', { ...edit({ n: 5 }), ...boundTo(pay) }),
+        respond(wire.approvalId, 'alice', { ...change, ...boundTo(wire) }),
+      ]);
+      expect(answers.filter(({ code }) => code === 'digest-mismatch')).toHaveLength(1);
+    }
+  });
+
   it('counts without the digest, as an older client sends it', async () => {
     const [pay, wire] = await step('pay', 'wire');
     await respond(wire.approvalId, 'alice', edit({ n: 99 }));

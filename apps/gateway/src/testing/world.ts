@@ -102,6 +102,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const commands: CommandPorts = {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
+    changesOfSteps: createKeyedQueue(),
     passkeys: {
       handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: 16 }),
       log: store,

@@ -5,6 +5,7 @@ import type { Channel, ChannelsConfig } from '@countersign/channels';
 import {
   createArgumentSchemas,
   createCommandHandler,
+  createKeyedQueue,
   createKnownStops,
   fireDue,
   requestApproval,
@@ -99,6 +100,7 @@ export async function openWorld(given?: string, policy?: string): Promise<World>
   const commands: CommandPorts = {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
+    changesOfSteps: createKeyedQueue(),
     passkeys: {
       handler: createCommandHandler({ store, fold: passkeyDecider, clock, ids, cacheSize: 16 }),
       log: store,

@@ -34,7 +34,7 @@ import { recordedGuess } from './recorded-guess.js';
 import { isSameResponse, withdrawnSince } from './repeated-response.js';
 import { noApproverNow, responderOf } from './responder.js';
 import { toShown } from './shown-digests.js';
-import { withShownOthers } from './shown-others.js';
+import { afterOthersOfStep, withShownOthers } from './shown-others.js';
 import { noteSignature, withSignature } from './sign-answer.js';
 import type { ToSign } from './sign-answer.js';
 import { votersOf, withRemovedPasskeys } from './voters.js';
@@ -58,6 +58,17 @@ export async function answer(
   body: RespondBody,
   commandId: string,
   inTurn: <Built>(build: () => Built) => Built | Promise<Awaited<Built>> = (build) => build(),
+): Promise<Result> {
+  return afterOthersOfStep(ports, approvalId, body, () => record(ports, actor, approvalId, body, commandId, inTurn));
+}
+
+async function record(
+  ports: CommandPorts,
+  actor: Actor,
+  approvalId: string,
+  body: RespondBody,
+  commandId: string,
+  inTurn: <Built>(build: () => Built) => Built | Promise<Awaited<Built>>,
 ): Promise<Result> {
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);

@@ -1,6 +1,13 @@
-import { othersDigest, proposalDigest, toolCallStream } from '@countersign/contracts';
+import { batchStream, othersDigest, parseApprovalId, proposalDigest, toolCallStream } from '@countersign/contracts';
 import type { RespondBody } from '@countersign/contracts';
-import { beforeOwnProposals, currentProposal, digestInputOf, isMemberWith, otherMembersOf } from '@countersign/domain';
+import {
+  beforeOwnProposals,
+  currentProposal,
+  digestInputOf,
+  isBatchMember,
+  isMemberWith,
+  otherMembersOf,
+} from '@countersign/domain';
 import type { Approval, Proposal, RespondToApproval, ToolCall } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { CommandPorts } from '../ports.js';
@@ -45,6 +52,27 @@ export function withShownOthers(
     const digests = (which: 'before' | 'now') => othersDigest(others.map((one) => [one.callId, one[which]]));
     return { ...command, shownOthers: { shown, current: [digests('now'), digests('before')] } };
   });
+}
+
+/**
+ * Records a response: after the others that this process records of the same step, if it may change a call and says what its person
+ * was shown of the others.
+ *
+ * Attack: two people change two calls of a step at one moment. Each is compared with the other call before it changes, and both run as
+ * nobody has seen them together. A *yes* may be recorded meanwhile: it changes nothing with which they are compared.
+ */
+export async function afterOthersOfStep<Done>(
+  { handler, changesOfSteps }: Pick<CommandPorts, 'handler' | 'changesOfSteps'>,
+  approvalId: string,
+  { shownOthersDigest, decision }: RespondBody,
+  work: () => Promise<Done>,
+): Promise<Done> {
+  const target = parseApprovalId(approvalId);
+  const isChange = decision.type === 'edit' || decision.type === 'answer';
+  if (!isChange || shownOthersDigest === undefined || target === undefined) return work();
+  const { state } = await handler.look(toolCallStream(target.callId));
+  if (state.status === 'unrequested' || !isBatchMember(state)) return work();
+  return changesOfSteps(batchStream(state.request), work);
 }
 
 /** The digest of what a call proposes; null: it is none that runs together with `call`. */
