@@ -5,6 +5,8 @@ import { excludedWords } from '../view/approval-card.js';
 import type { InboxState, Message, Step } from './inbox-state.js';
 import { selectedOf } from './inbox-state.js';
 import type { Key } from './keys.js';
+import { firstUnseen, withShown } from './seen-lines.js';
+import type { ShownLines } from './seen-lines.js';
 
 type KeyMessage = Extract<Message, { type: 'key' }>;
 
@@ -14,8 +16,9 @@ export function pressKey(state: InboxState, message: KeyMessage): Step {
   if (key.name === 'interrupt') return { state, effect: { type: 'quit' } };
   if (key.name === 'redraw') return { state, effect: { type: 'redraw' } };
   if (state.sendingId !== undefined) return { state };
-  if (state.isInterrupted) return { state: afterInterruption(state, message) };
-  const calm = { ...state, ...seenIn(state, message), notice: undefined };
+  const looked = { ...state, seen: seenIn(state, message) };
+  if (state.isInterrupted) return { state: afterInterruption(looked, message) };
+  const calm = { ...looked, notice: undefined };
   switch (state.view.kind) {
     case 'list':
       return inList(calm, key, message.page);
@@ -34,12 +37,12 @@ function afterInterruption(state: InboxState, { key, scrollMax, page }: KeyMessa
   return { ...state, view: { kind: 'card', scroll: scrolled(key.name, view.scroll, scrollMax, page) } };
 }
 
-/** Remembers the card or the form whose last line was on the screen in the last frame. */
-function seenIn(state: InboxState, { isEndShown }: KeyMessage): Pick<InboxState, 'seenEndOf'> {
-  const { view } = state;
-  if (view.kind === 'list' || !isEndShown) return state;
-  const seenEndOf = view.kind === 'form' ? shownIn(view.form) : selectedOf(state)?.shownDigest;
-  return { seenEndOf };
+/** Remembers the lines of the card or the form that were on the screen in the last frame. */
+function seenIn(state: InboxState, { shown }: KeyMessage): InboxState['seen'] {
+  const { view, seen } = state;
+  const subject = view.kind === 'form' ? shownIn(view.form) : selectedOf(state)?.shownDigest;
+  if (view.kind === 'list' || shown === undefined || subject === undefined) return seen;
+  return withShown(seen, subject, shown);
 }
 
 /** Names what a form shows: the card, and the new arguments of an edit. */
@@ -123,12 +126,13 @@ function begin(state: InboxState, type: DecisionType): Step {
   return { state: { ...state, view: { kind: 'form', scroll: 0, form: createForm(type, approval) } } };
 }
 
-function inForm(state: InboxState, form: Form, scroll: number, { key, scrollMax, page }: KeyMessage): Step {
+function inForm(state: InboxState, form: Form, scroll: number, message: KeyMessage): Step {
+  const { key, scrollMax, page } = message;
   switch (key.name) {
     case 'escape':
       return { state: { ...state, view: { kind: 'card', scroll: 0 } } };
     case 'enter':
-      return submit(state, form, scroll);
+      return submit(state, form, scroll, message);
     case 'pageup':
     case 'pagedown':
       return { state: { ...state, view: { kind: 'form', form, scroll: scrolled(key.name, scroll, scrollMax, page) } } };
@@ -137,7 +141,7 @@ function inForm(state: InboxState, form: Form, scroll: number, { key, scrollMax,
   }
 }
 
-function submit(state: InboxState, form: Form, scroll: number): Step {
+function submit(state: InboxState, form: Form, scroll: number, { shown }: KeyMessage): Step {
   const filled = submission(form);
   if ('missing' in filled) {
     const active = Math.max(
@@ -149,9 +153,12 @@ function submit(state: InboxState, form: Form, scroll: number): Step {
   }
   const { approval, type } = form;
   // A person approves only what was on the screen as a whole.
-  if ((type === 'approve' || type === 'edit') && state.seenEndOf !== shownIn(form)) {
-    const text = 'Its end was not on the screen yet: PgDn shows the rest.';
-    return { state: { ...state, notice: { text, tone: 'yellow' } } };
-  }
+  const isAgreed = type === 'approve' || type === 'edit';
+  const unseen = isAgreed && shown !== undefined ? firstUnseen(state.seen, shownIn(form), shown) : undefined;
+  if (unseen !== undefined) return { state: { ...state, notice: { text: unseenWords(unseen), tone: 'yellow' } } };
   return { state: { ...state, sendingId: approval.approvalId }, effect: { type: 'respond', approval, ...filled } };
+}
+
+function unseenWords({ from, to }: Pick<ShownLines, 'from' | 'to'>): string {
+  return `Lines ${String(from + 1)}–${String(to)} were not on the screen yet: PgUp and PgDn show them.`;
 }

@@ -31,8 +31,8 @@ function play(approvals: readonly ApprovalView[] = [one, two, three]) {
     state: () => state,
     press: (...texts: readonly string[]) => {
       for (const text of texts) {
-        const { scrollMax, page, isEndShown } = renderInbox(state, size);
-        for (const key of read(text)) tell({ type: 'key', key, scrollMax, page, isEndShown });
+        const { scrollMax, page, shown } = renderInbox(state, size);
+        for (const key of read(text)) tell({ type: 'key', key, scrollMax, page, shown });
       }
     },
     screen: () => renderInbox(state, size).lines.map(({ text }) => text.trimEnd()),
@@ -444,26 +444,52 @@ describe('an answer', () => {
 
 describe('what does not fit on the screen', () => {
   const long = approvalOf({ approvalId: 'apr_9', arguments: { command: 'echo\n'.repeat(60) } });
-  const unseen = 'Its end was not on the screen yet: PgDn shows the rest.';
+  const unseen = 'were not on the screen yet: PgUp and PgDn show them.';
+  const pages = (count: number) => Array.from({ length: count }, () => pageDown);
 
-  it('is approved only after its end was on the screen', () => {
+  it('is approved only after all of it was on the screen', () => {
     const inbox = play([long]);
     inbox.press('a', '\r');
     expect(inbox.has(unseen)).toBe(true);
     expect(inbox.effects).toEqual([]);
-    inbox.press(...Array.from({ length: 20 }, () => pageDown), '\r');
+    inbox.press(...pages(20), '\r');
     expect(inbox.effects).toMatchObject([{ type: 'respond', decision: { type: 'approve' } }]);
   });
 
   it('may be read on the card before', () => {
     const inbox = play([long]);
-    inbox.press('\r', 'G', 'k', 'a', '\r');
+    inbox.press('\r', ...pages(9), 'a', '\r');
+    expect(inbox.effects).toMatchObject([{ type: 'respond', decision: { type: 'approve' } }]);
+  });
+
+  it('is not seen by a jump to its end, and the foot names what is missing', () => {
+    const inbox = play([long]);
+    inbox.press('\r', 'G', 'a', '\r');
+    expect(inbox.effects).toEqual([]);
+    expect(inbox.screen().find((line) => line.includes(unseen))).toBe(`Lines 22–60 ${unseen}`);
+    inbox.press(...pages(2), '\r');
+    expect(inbox.effects).toEqual([]);
+    inbox.press(...pages(4), '\r');
+    expect(inbox.effects).toMatchObject([{ type: 'respond', decision: { type: 'approve' } }]);
+  });
+
+  it('may be read from its end', () => {
+    const inbox = play([long]);
+    inbox.press('\r', 'G', ...Array.from({ length: 9 }, () => '\u001b[5~'), 'a', '\r');
+    expect(inbox.effects).toMatchObject([{ type: 'respond', decision: { type: 'approve' } }]);
+  });
+
+  it('may be read before Enter, when it has changed', () => {
+    const inbox = play([long]);
+    inbox.press('\r');
+    inbox.tell({ type: 'changed', approval: { ...long, shownDigest: `sha256:${'ef'.repeat(32)}` }, nowMs });
+    inbox.press(...pages(9), '\r', 'a', '\r');
     expect(inbox.effects).toMatchObject([{ type: 'respond', decision: { type: 'approve' } }]);
   });
 
   it('has to be seen again when it has changed', () => {
     const inbox = play([long]);
-    inbox.press('\r', 'G', 'g');
+    inbox.press('\r', ...pages(9), 'g');
     inbox.tell({ type: 'changed', approval: { ...long, shownDigest: `sha256:${'ef'.repeat(32)}` }, nowMs });
     inbox.press('\r', 'a', '\r');
     expect(inbox.has(unseen)).toBe(true);
@@ -483,7 +509,7 @@ describe('what does not fit on the screen', () => {
     inbox.tell({ type: 'edited', approval: long, value, text: JSON.stringify(value) });
     inbox.press('\r');
     expect(inbox.effects.filter(({ type }) => type === 'respond')).toEqual([]);
-    inbox.press(...Array.from({ length: 30 }, () => pageDown), '\r');
+    inbox.press(...pages(30), '\r');
     expect(inbox.effects.at(-1)).toMatchObject({ type: 'respond', decision: { type: 'edit' } });
   });
 });

@@ -10,6 +10,7 @@ import type { Form } from './form.js';
 import { resultOf } from './form.js';
 import type { InboxState } from './inbox-state.js';
 import { selectedOf } from './inbox-state.js';
+import type { ShownLines } from './seen-lines.js';
 
 /** The room there is, and the time. */
 export interface ScreenSize {
@@ -24,8 +25,8 @@ export interface Frame {
   readonly lines: readonly Line[];
   readonly scrollMax: number;
   readonly page: number;
-  /** The end of what a person agrees to is on the screen. */
-  readonly isEndShown: boolean;
+  /** The lines of the card that are on the screen. A preview of the list is none. */
+  readonly shown: ShownLines | undefined;
 }
 
 /** Renders the inbox. Pure. */
@@ -56,16 +57,24 @@ function bodyOf(state: InboxState, size: ScreenSize, rows: number): Frame {
       return listBody(state, selected, size, rows);
     case 'card':
       return selected === undefined
-        ? { lines: [], scrollMax: 0, page: rows, isEndShown: false }
-        : scrolling(approvalCard(selected, size), state.view.scroll, rows, agreedEndOf(selected, size));
+        ? { lines: [], scrollMax: 0, page: rows, shown: undefined }
+        : scrolling(approvalCard(selected, size), state.view.scroll, rows, {
+            needed: agreedEndOf(selected, size),
+            columns: size.columns,
+          });
     case 'form':
       return formBody(state.view.form, state.view.scroll, size, rows);
   }
 }
 
 /** A window over lines. It shows how many lines are above and below, so that a part is not mistaken for the whole. */
-function scrolling(lines: readonly Line[], scroll: number, rows: number, end: number): Frame {
-  if (lines.length <= rows) return { lines, scrollMax: 0, page: rows, isEndShown: true };
+function scrolling(
+  lines: readonly Line[],
+  scroll: number,
+  rows: number,
+  whole: Pick<ShownLines, 'needed' | 'columns'>,
+): Frame {
+  if (lines.length <= rows) return { lines, scrollMax: 0, page: rows, shown: { ...whole, from: 0, to: lines.length } };
   const page = Math.max(1, rows - 1);
   const scrollMax = lines.length - page;
   const top = Math.max(0, Math.min(scroll, scrollMax));
@@ -75,7 +84,7 @@ function scrolling(lines: readonly Line[], scroll: number, rows: number, end: nu
     lines: [...lines.slice(top, top + page), { text: where, tone: 'yellow' }],
     scrollMax,
     page,
-    isEndShown: top + page >= end,
+    shown: { ...whole, from: top, to: top + page },
   };
 }
 
@@ -83,7 +92,7 @@ function listBody(state: InboxState, selected: ApprovalView | undefined, size: S
   if (selected === undefined)
     return {
       lines: [{ text: '' }, { text: '  Nothing waits for an answer. New requests appear here.', tone: 'dim' }],
-      ...{ scrollMax: 0, page: rows, isEndShown: false },
+      ...{ scrollMax: 0, page: rows, shown: undefined },
     };
   const place = state.approvals.indexOf(selected);
   const listRows = Math.max(1, Math.min(state.approvals.length, Math.max(3, Math.floor((rows - 2) / 2)), rows - 2));
@@ -98,7 +107,7 @@ function listBody(state: InboxState, selected: ApprovalView | undefined, size: S
     lines: [titles, ...entries, { text: '' }, ...preview(selected, size, left)],
     scrollMax: 0,
     page: listRows,
-    isEndShown: false,
+    shown: undefined,
   };
 }
 
@@ -149,8 +158,8 @@ function formBody(form: Form, scroll: number, size: ScreenSize, rows: number): F
     ...resultHint(form),
   ];
   const subject = edited === undefined ? approvalCard(approval, size) : editLines(approval, edited.value, size);
-  const end = edited === undefined ? agreedEndOf(approval, size) : subject.length;
-  const above = scrolling(subject, scroll, Math.max(2, rows - bottom.length), end);
+  const needed = edited === undefined ? agreedEndOf(approval, size) : subject.length;
+  const above = scrolling(subject, scroll, Math.max(2, rows - bottom.length), { needed, columns: size.columns });
   return { ...above, lines: [...above.lines, ...bottom] };
 }
 

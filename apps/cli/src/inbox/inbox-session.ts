@@ -55,7 +55,7 @@ function createSession(invocation: Invocation, filters: ApprovalFilters, quit: (
   const screen = createScreen(stdout, style);
   const readKeys = createKeyReader();
   let state = initialInboxState;
-  let frame: Frame = { lines: [], scrollMax: 0, page: 1, isEndShown: false };
+  let frame: Frame = { lines: [], scrollMax: 0, page: 1, shown: undefined };
   let work: Promise<unknown> = Promise.resolve();
 
   const draw = (force = false): void => {
@@ -107,8 +107,8 @@ function createSession(invocation: Invocation, filters: ApprovalFilters, quit: (
   };
   const onData = (piece: string): void => {
     for (const key of readKeys(piece)) {
-      const { scrollMax, page, isEndShown } = frame;
-      tell({ type: 'key', key, scrollMax, page, isEndShown });
+      const { scrollMax, page, shown } = frame;
+      tell({ type: 'key', key, scrollMax, page, shown });
     }
   };
   const onResize = (): void => draw(true);

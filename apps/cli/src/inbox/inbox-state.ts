@@ -3,6 +3,7 @@ import type { DecisionToSend, Remarks } from '../commands/respond.js';
 import type { Style } from '../text/style.js';
 import type { Form } from './form.js';
 import type { Key } from './keys.js';
+import type { SeenLines, ShownLines } from './seen-lines.js';
 
 /** All that the screen shows. */
 export interface InboxState {
@@ -12,8 +13,8 @@ export interface InboxState {
   readonly hasMore: boolean;
   readonly selectedId: string | undefined;
   readonly view: View;
-  /** The `shownDigest` of the approval whose end was on the screen; for an edit that of the change. */
-  readonly seenEndOf: string | undefined;
+  /** What was on the screen of the last card or form. */
+  readonly seen: SeenLines | undefined;
   /**
    * Somebody else changed or ended what the person was looking at: until Enter no key decides or chooses. Attack on attention: the
    * letters of a reason go on as keys, and the Enter after them sends what the person has not looked at.
@@ -41,15 +42,15 @@ export interface Notice {
 /** The inputs of the inbox. */
 export type Message =
   /**
-   * `scrollMax` and `page` are how far the last frame could be scrolled, and how many lines it showed; `isEndShown`:
-   * with the end of what a person agrees to.
+   * `scrollMax` and `page` are how far the last frame could be scrolled, and how many lines it showed; `shown`: which
+   * ones, of a card or a form.
    */
   | {
       readonly type: 'key';
       readonly key: Key;
       readonly scrollMax: number;
       readonly page: number;
-      readonly isEndShown: boolean;
+      readonly shown: ShownLines | undefined;
     }
   | { readonly type: 'loaded'; readonly approvals: readonly ApprovalView[]; readonly hasMore: boolean }
   | { readonly type: 'changed'; readonly approval: ApprovalView; readonly nowMs: number }
@@ -89,7 +90,7 @@ export const initialInboxState: InboxState = {
   hasMore: false,
   selectedId: undefined,
   view: { kind: 'list' },
-  seenEndOf: undefined,
+  seen: undefined,
   isInterrupted: false,
   notice: undefined,
   connection: 'live',
