@@ -8,6 +8,8 @@ export interface ChannelAnswer {
   readonly approvalId: string;
   /** The digest of what was shown to the person: the proposal and its instructions. */
   readonly shownDigest: string;
+  /** What a denial of one call is bound to in place of `shownDigest`, since it only restricts. */
+  readonly proposalDigest?: string;
   readonly person: Person;
   readonly channelId: string;
   /** How the vendor knows the person: `slack:`, `telegram:`, `teams:` or `mail:`, and their id there. */

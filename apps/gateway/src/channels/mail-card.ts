@@ -40,9 +40,12 @@ export async function mailCardOf(
   const card = cardOf(notice, charactersMax, null, limits);
   const own = await rightOf(ports, actor, approval);
   const all = [own, ...(await Promise.all(together.map((one) => rightOf(ports, actor, one.approval))))];
-  const isOpen = approval.state === 'pending' && !isChanged && own.now;
+  const isOpen = approval.state === 'pending' && own.now;
   const presses = isOpen ? pressesOf(notice, card.isWhole, limits) : [];
-  const taken = presses.filter((press) => press === 'deny' || all.every(({ now }) => now));
+  // The link is one to what the mail showed. A denial of one call is bound to what the page shows.
+  const taken = presses.filter((press) =>
+    press === 'deny' ? !isChanged || together.length === 0 : !isChanged && all.every(({ now }) => now),
+  );
   const questions = [approval, ...together.map((one) => one.approval)];
   return {
     card,
@@ -80,7 +83,8 @@ function wordsOf(
   }: { readonly isChanged: boolean; readonly right: Right; readonly isForButtons: boolean },
 ): string {
   if (state !== 'pending') return `It is ${state}.`;
-  if (isChanged) return 'It was changed since this mail: look at the inbox.';
+  if (isChanged)
+    return `It was changed since this mail: look at the inbox.${isForButtons ? ' Here you can deny it.' : ''}`;
   if (!right.now) {
     return right.why === 'already-voted'
       ? 'You have answered. It waits for others.'

@@ -1,4 +1,5 @@
 import { parseApprovalId } from '@countersign/contracts';
+import type { ApprovalView } from '@countersign/contracts';
 import { createEmailTokens } from '@countersign/channels';
 import { alice, channelContract, mailConfigOf, openEmail, sampleNotice } from '@countersign/channels/testing';
 import type { Answers, OpenedChannel } from '@countersign/channels/testing';
@@ -110,7 +111,7 @@ async function openMail(): Promise<OpenedChannel> {
 
 it('keeps the spaces of everything that the page shows, because names and labels differ by them', () => {
   const styles = [...mailStyle.matchAll(/(?<selectors>[^{}]+)\{(?<rules>[^}]*)\}/g)].map(({ groups }) => groups);
-  const kept = styles.filter((one) => one?.['rules']?.includes('white-space: pre-wrap'));
+  const kept = styles.filter((one) => one?.['rules']?.includes('white-space: break-spaces; line-break: anywhere'));
   const selectors = kept.flatMap((one) => (one?.['selectors'] ?? '').split(',').map((name) => name.trim()));
   expect(selectors.toSorted()).toEqual(['.lines', 'h2', 'pre']);
 });
@@ -164,6 +165,40 @@ rules:
       ...{ presses: [], words: expect.stringMatching(/^You can look, not decide\. ./) as unknown },
     });
   });
+});
+
+it('denies by a mail link what its page shows, though others have told the agent something since, and approves nothing then', async () => {
+  const smtpUrl = 'smtp://127.0.0.1:1';
+  const require = '{ quorum: { approve: 2 } }';
+  const policy = `version: 1\nrules: [{ id: two, match: { tools: [pay] }, then: { require: ${require} } }]\n`;
+  const opened = await openGateway(smtpUrl, createPolicies([loadPolicy('p.yaml', policy)]));
+  world = opened;
+  const approvalId = await ask(opened, 'pay');
+  const { shownDigest = '' } =
+    (await createResponsePort({ ...opened, isApprover: () => true }).find(approvalId))?.approval ?? {};
+  const token = createEmailTokens(mailConfigOf(smtpUrl)).seal({ action: 'o', approvalId, shownDigest }, 'alice');
+  const cookie = await cookieOf(opened, 'alice-token');
+  const told = await fetch(`${opened.url}/v1/approvals/${approvalId}/responses`, {
+    ...{ method: 'POST', headers: { ...json, authorization: 'Bearer bob-token' } },
+    body: JSON.stringify({ decision: { type: 'approve' }, instruction: 'slowly' }),
+  });
+  expect(told.status).toBe(200);
+  const path = `${opened.url}/a/${token}`;
+  const card = await fetch(`${path}/card`, { headers: { cookie } });
+  const { approval, ...page } = (await card.json()) as { readonly approval: ApprovalView };
+  expect(page).toMatchObject({
+    ...{ isChanged: true, presses: ['deny'] },
+    words: 'It was changed since this mail: look at the inbox. Here you can deny it.',
+  });
+  const send = async (type: string, proposalDigest?: string): Promise<number> => {
+    const body = JSON.stringify({ decision: { type }, proposalDigest });
+    return (await fetch(`${path}/response`, { method: 'POST', headers: { ...json, cookie }, body })).status;
+  };
+  const { digest } = approval.proposal;
+  expect([await send('approve', digest), await send('deny'), await send('deny', `sha256:${'0'.repeat(64)}`)]).toEqual([
+    409, 409, 409,
+  ]);
+  expect(await send('deny', digest)).toBe(200);
 });
 
 it('takes no edit by a mail link whose arguments have more than 256 KiB', async () => {

@@ -41,8 +41,8 @@ export const mailPage = `<!doctype html>
     </section>
     <form id="answer">
       <p><label><span id="reason-label">Reason</span> <input name="reason" maxlength="8192"></label></p>
-      <p id="confirm" role="alert" hidden>High risk. Hold the button for a second, or confirm: <button type="button" value="approve" data-confirms></button></p>
       <p><button type="button" value="approve">Approve</button> <button type="button" value="deny">Deny</button></p>
+      <p id="confirm" role="alert" hidden>High risk. Hold the button for a second, or confirm: <button type="button" value="approve" data-confirms></button></p>
     </form>
     <p><a id="inbox">Open it in the inbox</a>, where arguments can be edited too.</p>
   </section>
@@ -55,11 +55,12 @@ export const mailPage = `<!doctype html>
 export const mailStyle = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
 body { margin: 0; }
 main { max-width: 46rem; margin: 0 auto; padding: 1rem 1rem 3rem; }
-h2, .lines, pre { overflow-wrap: anywhere; }
+/* Each blank is seen, also where a row breaks: it has a place of its own, as wide as that of a letter, and rows break anywhere. */
+h2, .lines { font-family: ui-monospace, monospace; }
+h2, .lines, pre { overflow-wrap: anywhere; white-space: break-spaces; line-break: anywhere; }
 h3 { margin: 1.5rem 0 0.25rem; font-size: 0.9rem; }
-h2, .lines { white-space: pre-wrap; }
 #warnings { font-weight: 600; }
-pre { margin: 0; padding: 0.75rem; border: 1px solid GrayText; border-radius: 6px; overflow-wrap: anywhere; white-space: pre-wrap; }
+pre { margin: 0; padding: 0.75rem; border: 1px solid GrayText; border-radius: 6px; }
 label { display: grid; gap: 0.25rem; }
 input, button { min-height: 2.75rem; padding: 0 0.75rem; font: inherit; }
 button { min-width: 7rem; margin-right: 0.5rem; touch-action: manipulation; user-select: none; }
@@ -132,9 +133,9 @@ at('sign-in').addEventListener('submit', async (event) => {
 // Attack: Enter in the field of the reason presses the first button of a form. So no button sends the form.
 at('answer').addEventListener('submit', (event) => event.preventDefault());
 
-// Attack: a script presses a button. Its clicks are not trusted.
+// Attack: a script presses a button. Its clicks are not trusted. The second click of a double click decides nothing.
 at('answer').addEventListener('click', async (event) => {
-  const button = event.isTrusted ? event.target.closest('button') : null;
+  const button = event.isTrusted && event.detail <= 1 ? event.target.closest('button') : null;
   if (button === null || isSending) return;
   if (isHeld(button)) return ask();
   await answer(button.value);
@@ -154,6 +155,7 @@ at('answer').addEventListener('pointerdown', (event) => {
 at('answer').addEventListener('contextmenu', (event) => event.target.closest('button') && event.preventDefault());
 for (const name of ['pointerup', 'pointerout', 'pointercancel']) at('answer').addEventListener(name, () => clearTimeout(holding));
 
+// The question stands below the buttons: where it shows up, no second tap of a finger falls.
 let asked;
 function ask() {
   at('confirm').hidden = false;
@@ -170,7 +172,9 @@ async function answer(type) {
 
 async function send(type) {
   const reason = reasonOf();
-  const body = JSON.stringify({ decision: { type }, ...(reason ? { reason } : {}) });
+  // A denial is one of what this page shows, whatever others tell the agent meanwhile.
+  const of = type === 'deny' ? { proposalDigest: shown.approval.proposal.digest } : {};
+  const body = JSON.stringify({ decision: { type }, ...of, ...(reason ? { reason } : {}) });
   const response = await fetch(base + '/response', { method: 'POST', headers, body });
   if (!response.ok) say(await problemOf(response));
   else await load();

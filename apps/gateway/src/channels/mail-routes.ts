@@ -3,6 +3,7 @@ import type {
   AnswerTokens,
   ChannelAnswer,
   ChannelsConfig,
+  Notice,
   PeopleNow,
   Person,
   TokenContent,
@@ -28,7 +29,11 @@ const responseSchema = z.strictObject({
     z.strictObject({ type: z.literal('edit'), arguments: jsonObjectSchema }),
   ]),
   reason: z.string().max(8192).optional(),
+  /** Of a denial: the proposal that the page showed. */
+  proposalDigest: z.string().max(100).optional(),
 });
+
+type MailResponse = z.output<typeof responseSchema>;
 
 interface Opened {
   readonly actor: Actor;
@@ -81,20 +86,32 @@ export function addMailRoutes(
   fastify.post('/a/:token/response', async (request, reply) => {
     refuseForgedRequest(request, publicUrl);
     const opened = open(request);
-    const approval = (await responses.find(opened.token.approvalId))?.approval;
-    if (!approval) throw gone();
-    if (approval.state === 'pending' && digestStartOf(approval.shownDigest) !== opened.token.digestStart) {
+    const question = await responses.find(opened.token.approvalId);
+    const approval = question?.approval;
+    if (question === undefined || !approval) throw gone();
+    const response = parseWith(responseSchema, request.body);
+    const isSame = digestStartOf(approval.shownDigest) === opened.token.digestStart;
+    if (approval.state === 'pending' && !isSame && !isDenialOfShown({ ...question, approval }, response)) {
       throw new ProblemError('digest-mismatch', 'it was changed since the mail was sent: look at the inbox');
     }
-    const result = await responses.answer(
-      toAnswer(opened, approval, parseWith(responseSchema, request.body), ports.ids.uuid()),
-    );
+    const result = await responses.answer(toAnswer(opened, approval, response, ports.ids.uuid()));
     if (result.status === 'refused') {
       const extra = result.winner === undefined ? {} : { ...result.winner };
       throw new ProblemError(result.code as 'already-resolved', result.detail, { extra });
     }
     return json(reply, { state: (await responses.find(approval.approvalId))?.approval?.state ?? 'pending' });
   });
+}
+
+/**
+ * Returns whether a response denies the one call that the page has shown. It only restricts. Attack: somebody tells the agent something
+ * or withdraws, so that each "no" by the link of a mail is one to an earlier card.
+ */
+function isDenialOfShown(
+  { approval, together = [] }: Pick<Notice, 'together'> & { readonly approval: ApprovalView },
+  { decision, proposalDigest }: MailResponse,
+): boolean {
+  return decision.type === 'deny' && together.length === 0 && proposalDigest === approval.proposal.digest;
 }
 
 /** The person is signed in, so the groups of the session count in addition to those of the channels file. */
@@ -110,13 +127,14 @@ function answererOf({ person, actor, channelId }: Opened): Parameters<typeof act
 function toAnswer(
   opened: Opened,
   { approvalId, shownDigest }: ApprovalView,
-  { decision, reason }: z.output<typeof responseSchema>,
+  { decision, reason, proposalDigest }: MailResponse,
   commandId: string,
 ): ChannelAnswer {
   return {
     ...{ ...answererOf(opened), approvalId, shownDigest, commandId },
     decision: decision.type === 'edit' ? { type: 'edit', argumentsText: JSON.stringify(decision.arguments) } : decision,
     ...(reason === undefined ? {} : { reason }),
+    ...(proposalDigest === undefined ? {} : { proposalDigest }),
   };
 }
 

@@ -93,6 +93,18 @@ it('refuses a press on a card from before an instruction, and takes one on the c
   expect(await responses.answer(current)).toEqual({ status: 'recorded' });
 });
 
+it('takes a denial bound to the proposal though an instruction came in between, and none of another proposal', async () => {
+  const { responses, approvalId, approval, answer } = await pending({ toolName: 'two_people' });
+  const body = { decision: { type: 'approve' }, instruction: 'then verify the backup' };
+  expect((await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'ann', body })).status).toBe(200);
+  const deny = { ...answer, decision: { type: 'deny' } } as const;
+  const another = { ...deny, commandId: 'another', proposalDigest: `sha256:${'0'.repeat(64)}` };
+  expect(await responses.answer(another)).toMatchObject({ status: 'refused', code: 'digest-mismatch' });
+  expect(await responses.answer({ ...deny, proposalDigest: approval?.proposal.digest ?? '' })).toMatchObject({
+    status: 'recorded',
+  });
+});
+
 it('tells the person what became of a press, and where they withdraw', async () => {
   const { responses, approval, approvalId, answer } = await pending({ toolName: 'two_people' });
   const person = { ...alice, id: 'ann' };

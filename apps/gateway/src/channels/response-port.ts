@@ -16,6 +16,7 @@ import { parseStrictJson } from '@countersign/shell';
 import { channelsTenant } from './approvers.js';
 import type { IsApprover } from './approvers.js';
 import { answered, approveAll } from './step-answers.js';
+import type { Shown } from './step-answers.js';
 
 /** The dependencies of responding. */
 export interface ResponsePorts {
@@ -43,8 +44,13 @@ export function createResponsePort({ commands, store, isApprover, edits = 'judge
       const result = await approveAll(commands, actorOf(answer), asked, { ...body, commandId });
       return 'status' in result ? result : toRefusal(result);
     }
-    const shownDigest = asked.find((one) => one.approvalId === approvalId)?.shownDigest ?? answer.shownDigest;
-    const outcome = await respond(commands, actorOf(answer), approvalId, { ...body, shownDigest }, commandId);
+    const outcome = await respond(
+      commands,
+      actorOf(answer),
+      approvalId,
+      { ...body, ...boundTo(answer, asked) },
+      commandId,
+    );
     return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.refusal);
   };
   return {
@@ -76,6 +82,15 @@ export function createResponsePort({ commands, store, isApprover, edits = 'judge
       return record(answer, decision);
     },
   };
+}
+
+/** What a response to one approval is bound to. Attack: an instruction between reading and recording makes a denial one to an earlier card. */
+function boundTo(
+  { approvalId, shownDigest, proposalDigest, decision }: ChannelAnswer,
+  asked: readonly Shown[],
+): { readonly proposalDigest: string } | { readonly shownDigest: string } {
+  if (decision.type === 'deny' && proposalDigest !== undefined && asked.length === 1) return { proposalDigest };
+  return { shownDigest: asked.find((one) => one.approvalId === approvalId)?.shownDigest ?? shownDigest };
 }
 
 const changed: AnswerResult = {

@@ -9,7 +9,7 @@ import type { CallRow } from '@countersign/read-model';
 type Read = (callId: string) => Promise<CallRow | undefined>;
 
 /** An approval, and the digest of what was shown of it. */
-interface Shown {
+export interface Shown {
   readonly approvalId: string;
   readonly shownDigest: string;
 }

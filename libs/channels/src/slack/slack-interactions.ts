@@ -195,10 +195,11 @@ class Interactions {
   #answerOf(
     payload: BlockActions | ViewSubmission,
     person: Person,
-    { approvalId, shownDigest }: ApprovalView,
+    { approvalId, shownDigest, proposal }: ApprovalView,
     commandId: string,
   ) {
-    const question = { approvalId, shownDigest, credential: `slack:${slackIdentity(payload)}` };
+    const shown = { shownDigest, proposalDigest: proposal.digest };
+    const question = { approvalId, ...shown, credential: `slack:${slackIdentity(payload)}` };
     return { ...question, person, channelId: this.#config.id, assurance: 'medium', commandId } as const;
   }
 

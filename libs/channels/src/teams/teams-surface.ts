@@ -118,10 +118,10 @@ function createDecide(config: ChannelConfigOf<'teams'>, ports: SlackPorts) {
     const asked = { person, value, means: meaningOfVerb(verb) };
     const pressed = await readInteraction(asked, { tokens, responses, log, channelId });
     if (pressed.status === 'told') return pressed;
-    const { approvalId, shownDigest } = pressed.approval;
+    const { approvalId, shownDigest, proposal } = pressed.approval;
     const type = pressed.token.action === 'd' ? 'deny' : 'approve';
     const result = await responses.answer({
-      ...{ approvalId, shownDigest, person: pressed.person, channelId, commandId },
+      ...{ approvalId, shownDigest, proposalDigest: proposal.digest, person: pressed.person, channelId, commandId },
       ...{ credential: `teams:${String(identity)}`, assurance: 'medium', decision: { type } },
       ...(reason === undefined ? {} : { reason }),
     });

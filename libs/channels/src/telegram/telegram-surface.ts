@@ -153,12 +153,13 @@ async function decide(
   const asked = { person, value: press.data, means: meaningOfButton(textOfButton(press)) };
   const pressed = await readInteraction(asked, { tokens, responses, log, channelId: config.id });
   if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };
-  const { approvalId, shownDigest } = pressed.approval;
+  const { approvalId, shownDigest, proposal } = pressed.approval;
   const type = pressed.token.action === 'd' ? 'deny' : 'approve';
   const result = await responses.answer({
     ...{
       approvalId,
       shownDigest,
+      proposalDigest: proposal.digest,
       person: pressed.person,
       channelId: config.id,
       credential: `telegram:${String(press.from.id)}`,
