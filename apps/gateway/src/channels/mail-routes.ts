@@ -90,10 +90,7 @@ export function addMailRoutes(
     const approval = question?.approval;
     if (question === undefined || !approval) throw gone();
     const response = parseWith(responseSchema, request.body);
-    const isSame = digestStartOf(approval.shownDigest) === opened.token.digestStart;
-    if (approval.state === 'pending' && !isSame && !isDenialOfShown({ ...question, approval }, response)) {
-      throw new ProblemError('digest-mismatch', 'it was changed since the mail was sent: look at the inbox');
-    }
+    refuseChanged({ ...question, approval }, opened.token, response);
     const result = await responses.answer(toAnswer(opened, approval, response, ports.ids.uuid()));
     if (result.status === 'refused') {
       const extra = result.winner === undefined ? {} : { ...result.winner };
@@ -104,14 +101,18 @@ export function addMailRoutes(
 }
 
 /**
- * Returns whether a response denies the one call that the page has shown. It only restricts. Attack: somebody tells the agent something
- * or withdraws, so that each "no" by the link of a mail is one to an earlier card.
+ * Refuses a response to another card than that of the mail. A denial is one of the call that the page has shown, since it only restricts.
+ * Attack: somebody tells the agent something or withdraws, so that each "no" by the link of a mail is one to an earlier card.
  */
-function isDenialOfShown(
+function refuseChanged(
   { approval, together = [] }: Pick<Notice, 'together'> & { readonly approval: ApprovalView },
+  { digestStart }: TokenContent,
   { decision, proposalDigest }: MailResponse,
-): boolean {
-  return decision.type === 'deny' && together.length === 0 && proposalDigest === approval.proposal.digest;
+): void {
+  if (approval.state !== 'pending' || digestStartOf(approval.shownDigest) === digestStart) return;
+  const isOfShown = together.length === 0 && proposalDigest === approval.proposal.digest;
+  if (decision.type === 'deny' && isOfShown) return;
+  throw new ProblemError('digest-mismatch', 'it was changed since the mail was sent: look at the inbox');
 }
 
 /** The person is signed in, so the groups of the session count in addition to those of the channels file. */
