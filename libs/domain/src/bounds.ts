@@ -27,7 +27,7 @@ export function hasRoom(approval: Approval): boolean {
   return approval.votes.length < responsesMax && bytesShown(approval) <= bytesMax - wordsBytesMax;
 }
 
-/** Refuses a response beyond the limits. The first one of each person always fits. */
+/** Refuses a response beyond the limits. The first one of each person fits, of a front end those of its first 256 responses. */
 export function noMoreResponses(
   approval: Approval,
   command: RespondToApproval,

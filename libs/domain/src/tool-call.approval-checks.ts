@@ -4,6 +4,7 @@ import { assert } from './assert.js';
 import { isBlank } from './blank.js';
 import { earlierVote, isOfOneOf, isOneOf } from './earlier-vote.js';
 import { noMoreProposals, noMoreResponses } from './bounds.js';
+import { historyLimits } from './history-limits.js';
 import { isBehind, namesOf, provenNames, voiceNames } from './identity.js';
 import { requestersOf } from './requesters.js';
 import { needsSignature, reaches } from './requirement.js';
@@ -177,10 +178,18 @@ const hasCheckedSchema: Check = ({ call, edited, command: { decision } }) => {
   return { ...no('invalid-arguments', `The schema of the tool ${message}.`), errors: [{ path: '', message }] };
 };
 
+/** Attack: a front end invents people without end, each with a first response. */
+function hasInventedMany({ votes }: Approval, { responder: { vouchedBy } }: RespondToApproval): boolean {
+  if (vouchedBy === undefined) return false;
+  return (
+    votes.filter(({ respondedBy }) => respondedBy.startsWith(`${vouchedBy}#`)).length >= historyLimits.responsesMax
+  );
+}
+
 /** Attack: a front end fills the history in the name of a person, whose own refusal finds no room. Each name has a first response. */
 const isInBounds: Check = ({ approval, edited, command, response }) => {
   const names = voiceNames({ ...command.responder, aliases: [] }, response.onBehalfOf);
-  const isFirst = !approval.votes.some((vote) => isOfOneOf(names, vote));
+  const isFirst = !approval.votes.some((vote) => isOfOneOf(names, vote)) && !hasInventedMany(approval, command);
   return (edited === approval ? undefined : noMoreProposals(approval)) ?? noMoreResponses(approval, command, isFirst);
 };
 

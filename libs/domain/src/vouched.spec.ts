@@ -35,6 +35,21 @@ describe('a front end, in the name of a person who signs in too,', () => {
     given(full).when(deny(ann)).thenAccepted({ resolution: 'pending' });
   });
 
+  it('cannot fill the history in the names of people whom it invents', () => {
+    const people = Array.from({ length: 256 }, (_, index) => `desk#p${String(index)}`);
+    const often = people.flatMap((name) => [
+      respond(responder(name, { via: 'desk', vouchedBy: 'desk' })),
+      withdraw(name),
+    ]);
+    const full = history(request(three), ...often);
+    given(full).when(deny(kim)).thenRefused('too-many', { limit: 256 });
+    // People who sign in, and those of another front end, have room.
+    given(full).when(deny(ann)).thenAccepted({ resolution: 'pending' });
+    given(full)
+      .when(deny(responder('shop#kim', { via: 'shop', vouchedBy: 'shop' })))
+      .thenAccepted({ resolution: 'pending' });
+  });
+
   it('does not count in place of her, where both votes were given before the names were known', () => {
     const names = ['ann', 'desk#Ann'];
     const voters = ['desk#Ann', 'ann'].map((respondedBy) => ({
