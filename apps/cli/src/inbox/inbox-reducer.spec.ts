@@ -394,6 +394,20 @@ describe('an answer', () => {
     expect(inbox.effects).toMatchObject([{ remarks: { shownDigest: changedOne.shownDigest } }]);
   });
 
+  it('is not begun before Enter where another call of its step has changed: an approval releases both', () => {
+    const others = (digest: string) => ({ ...one, shownOthersDigest: `sha256:${digest.repeat(32)}` });
+    const inbox = play([others('ab')]);
+    inbox.press('a', 'x');
+    inbox.tell({ type: 'loaded', approvals: [others('ab')], hasMore: false });
+    expect(inbox.state().view.kind).toBe('form');
+    inbox.tell({ type: 'loaded', approvals: [others('cd')], hasMore: false });
+    inbox.press('a');
+    expect(inbox.has('Another call of its step has just changed')).toBe(true);
+    expect(inbox.state().view.kind).toBe('card');
+    inbox.press('\r', 'a', '\r');
+    expect(inbox.effects).toMatchObject([{ remarks: { shownOthersDigest: others('cd').shownOthersDigest } }]);
+  });
+
   it('goes on when the list was read again without a change of what is on the screen', () => {
     const inbox = play();
     inbox.press('a', 'x');

@@ -46,8 +46,6 @@ function isReplaced({ view, selectedId }: InboxState, next: InboxState): boolean
   return selectedId !== undefined && next.selectedId !== selectedId;
 }
 
-const changedWords = 'Another approver has just changed it: look again.';
-
 /**
  * Interrupts when the approval on the screen is another one than before. From a form it goes back to the card, so that
  * no person approves arguments that they have not seen.
@@ -57,8 +55,18 @@ function lookedAgain(state: InboxState, next: InboxState): InboxState {
   const seen = view.kind === 'form' ? view.form.approval : selectedOf(state);
   const now = selectedOf(next);
   if (now === undefined || seen?.approvalId !== now.approvalId || sendingId === now.approvalId) return next;
-  if (seen.shownDigest === now.shownDigest) return next;
-  return interrupted({ ...next, view: view.kind === 'list' ? view : { kind: 'card', scroll: 0 } }, changedWords);
+  const words = changeWords(seen, now);
+  if (words === undefined) return next;
+  return interrupted({ ...next, view: view.kind === 'list' ? view : { kind: 'card', scroll: 0 } }, words);
+}
+
+/** What has changed of all that an approval agrees to; undefined: nothing. */
+function changeWords(seen: ApprovalView, now: ApprovalView): string | undefined {
+  if (seen.shownDigest !== now.shownDigest) return 'Another approver has just changed it: look again.';
+  // Without such a digest the call is decided alone.
+  const isOfStep = [seen, now].every(({ shownOthersDigest }) => shownOthersDigest !== undefined);
+  if (!isOfStep || seen.shownOthersDigest === now.shownOthersDigest) return undefined;
+  return 'Another call of its step has just changed, and to approve this one may release it: look at the whole step.';
 }
 
 function withApprovals(state: InboxState, approvals: readonly ApprovalView[], hasMore: boolean): InboxState {
@@ -131,9 +139,10 @@ function edited(state: InboxState, message: Extract<Message, { type: 'edited' }>
   const now = state.approvals.find(({ approvalId }) => approvalId === approval.approvalId);
   if (now === undefined) return interrupted(state, 'While you were editing, this was answered. Nothing was sent.');
   const draft = { approvalId: approval.approvalId, text };
-  if (now.shownDigest !== approval.shownDigest) {
+  const words = changeWords(approval, now);
+  if (words !== undefined) {
     const view = { kind: 'card', scroll: 0 } as const;
-    return interrupted({ ...state, draft, selectedId: now.approvalId, view }, `${changedWords} Your text is kept.`);
+    return interrupted({ ...state, draft, selectedId: now.approvalId, view }, `${words} Your text is kept.`);
   }
   if (changeLines(approval.arguments, value, 80).length === 0) {
     return { ...state, notice: { text: 'The arguments are as they were: nothing to send.', tone: 'yellow' } };
