@@ -17,6 +17,7 @@ import type { ArgumentSchemas } from './request/argument-schema.js';
 import type { GrantPorts } from './grants/grant-ports.js';
 import type { CommandHandler } from './stream/handle-command.js';
 import type { History } from './history.js';
+import type { SeenCalls } from './people/seen-calls.js';
 import type { KeyedQueue } from './stream/keyed-queue.js';
 import type { KnownStops } from './stops/known-stops.js';
 
@@ -90,6 +91,8 @@ export interface CommandPorts {
   readonly batches: BatchHandler;
   /** The responses that change a call of a step, one after another by step. */
   readonly changesOfSteps: KeyedQueue;
+  /** Of one request that answers many approvals: what the other calls of their steps propose. Default: each answer looks itself. */
+  readonly seenForYes?: SeenCalls;
   readonly passkeys: PasskeyPorts;
   readonly policies: Policies;
   /**

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
+import type { CommandPorts } from '@countersign/commands';
 import { createPolicies, loadPolicy } from '@countersign/policy';
 import { createPeople } from '../people.js';
 import { createApi } from '../testing/api.js';
@@ -24,16 +25,29 @@ const tokens = createChangingTokens([
 
 let world: World;
 let api: Api;
+/** How many streams of calls were looked at. */
+let looks = 0;
 beforeAll(async () => {
   const people = createPeople({ tokens: () => tokens, channels: undefined, issuer: null });
   world = await openWorld({
     policies: createPolicies([policy]),
-    change: (ports) => ({ ...ports, tokens, commands: { ...ports.commands, people } }),
+    change: (ports) => ({
+      ...ports,
+      tokens,
+      commands: { ...ports.commands, people, handler: counted(ports.commands.handler) },
+    }),
   });
   api = createApi(world);
 });
 afterAll(() => world.close());
 
+const counted = (handler: CommandPorts['handler']): CommandPorts['handler'] => ({
+  ...handler,
+  look: (stream) => {
+    looks += 1;
+    return handler.look(stream);
+  },
+});
 type Reply = ApprovalView & { readonly code?: string; readonly detail?: string };
 const read = async (approvalId: string, as = 'kim') =>
   (await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as })).body;
@@ -45,14 +59,14 @@ const approve = { decision: { type: 'approve' } };
 const edit = (args: object) => ({ decision: { type: 'edit', arguments: args } });
 let runs = 0;
 /** The questions about a step, as kim reads them. */
-const step = async (...tools: readonly string[]): Promise<readonly [ApprovalView, ApprovalView]> => {
+const step = async (...tools: readonly string[]): Promise<readonly [ApprovalView, ApprovalView, ...ApprovalView[]]> => {
   const calls = tools.map((toolName, index) => ({
     ...{ toolCallId: `c${String(index)}`, toolName, arguments: { n: index, password: 'hunter2' } },
   }));
   const body = { runId: `others-${String((runs += 1))}`, calls };
   const { body: asked } = await api.send<{ calls: ToolCallView[] }>('POST', '/v1/tool-calls', { as: 'agent', body });
-  const [first, second] = await Promise.all(asked.calls.map(({ approval }) => read(approval?.approvalId ?? '')));
-  return [first as ApprovalView, second as ApprovalView];
+  const all = await Promise.all(asked.calls.map(({ approval }) => read(approval?.approvalId ?? '')));
+  return all as [ApprovalView, ApprovalView, ...ApprovalView[]];
 };
 const boundTo = ({ shownDigest, shownOthersDigest }: ApprovalView) => ({ shownDigest, shownOthersDigest });
 const inBulk = async (as: string, body: object) =>
@@ -173,6 +187,17 @@ describe('an approval of a call that runs together with others', () => {
       shownOthersDigests: Object.fromEntries([one, other].map((of) => [of.approvalId, of.shownOthersDigest])),
     };
     expect(await inBulk('kim', { ...fresh, ...edit({ n: 5 }) })).toEqual(['done', 'done']);
+  });
+
+  it('looks at each call of the step once for a bulk yes', async () => {
+    const questions = await step(...Array.from({ length: 8 }, () => 'pay'));
+    const byId = (of: (one: ApprovalView) => string | undefined) =>
+      Object.fromEntries(questions.map((one) => [one.approvalId, of(one)]));
+    looks = 0;
+    const body = { ...approve, shownOthersDigests: byId(({ shownOthersDigest }) => shownOthersDigest) };
+    const approvalIds = questions.map(({ approvalId }) => approvalId);
+    expect(await inBulk('kim', { ...body, approvalIds })).toEqual(questions.map(() => 'done'));
+    expect(looks).toBe(questions.length);
   });
 
   it('has a digest that tells no hidden value: equal steps have others', async () => {

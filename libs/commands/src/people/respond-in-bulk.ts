@@ -49,7 +49,7 @@ export async function respondInBulk(
 ): Promise<Result<readonly BulkResult[]>> {
   const oversize = oversizeResult(body.decision, 'decision.');
   if (oversize !== undefined) return oversize;
-  const ports = { ...given, schemas: given.schemas.forOneRequest() };
+  const ports: CommandPorts = { ...given, schemas: given.schemas.forOneRequest(), seenForYes: new Map() };
   const { mode = 'independent', dryRun = false } = body;
   const approvalIds = [...new Set(body.approvalIds)];
   if (dryRun || (mode === 'all-or-nothing' && !(await hasBegun(ports, approvalIds, commandId)))) {
@@ -62,8 +62,10 @@ export async function respondInBulk(
       return { status: 'done', value, position: 0 };
     }
   }
+  // After the check, which may have taken seconds.
+  const recording = { ...ports, seenForYes: new Map() };
   const outcomes = await sideBySide(approvalIds, atOnce, (id) =>
-    answer(ports, byClick(actor, approvalIds, commandId), id, responseTo(body, id), commandId, (build) =>
+    answer(recording, byClick(actor, approvalIds, commandId), id, responseTo(body, id), commandId, (build) =>
       inTurn(breathe, build),
     ),
   );

@@ -11,6 +11,7 @@ import {
 import type { Approval, Proposal, RespondToApproval, ToolCall } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { CommandPorts } from '../ports.js';
+import type { SeenCall, SeenCalls } from './seen-calls.js';
 import { callOf } from '../stream/with-tool-call.js';
 
 /** A call or its row in a read model. */
@@ -37,21 +38,35 @@ const atOnce = 32;
  * they were shown of them. A denial is not bound to it.
  */
 export function withShownOthers(
-  ports: Pick<CommandPorts, 'handler'>,
+  ports: Pick<CommandPorts, 'handler' | 'seenForYes'>,
   call: ToolCall,
   { shownOthersDigest: shown, decision }: RespondBody,
   command: RespondToApproval,
 ): RespondToApproval | Promise<RespondToApproval> {
   if (shown === undefined || decision.type === 'deny') return command;
   const { principal } = command.responder;
-  return sideBySide(otherMembersOf(call), atOnce, async (callId) => {
-    const { state, unreadable } = await ports.handler.look(toolCallStream(callId));
-    const found = unreadable === undefined ? callOf(state, call.request.tenant) : undefined;
-    return { callId, now: proposedBy(found, call), before: proposedBy(found, call, principal) };
+  const seen: SeenCalls = (decision.type === 'approve' ? ports.seenForYes : undefined) ?? new Map();
+  return sideBySide(otherMembersOf(call), atOnce, (callId) => {
+    // Only calls with the same list are members of one step.
+    const key = `${batchStream(call.request)} ${callId}`;
+    const other = seen.get(key) ?? lookAt(ports, call, callId, principal);
+    seen.set(key, other);
+    return other;
   }).then((others) => {
     const digests = (which: 'before' | 'now') => othersDigest(others.map((one) => [one.callId, one[which]]));
     return { ...command, shownOthers: { shown, current: [digests('now'), digests('before')] } };
   });
+}
+
+async function lookAt(
+  { handler }: Pick<CommandPorts, 'handler'>,
+  call: ToolCall,
+  callId: string,
+  principal: string,
+): Promise<SeenCall> {
+  const { state, unreadable } = await handler.look(toolCallStream(callId));
+  const found = unreadable === undefined ? callOf(state, call.request.tenant) : undefined;
+  return { callId, now: proposedBy(found, call), before: proposedBy(found, call, principal) };
 }
 
 /**
