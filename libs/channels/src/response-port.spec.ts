@@ -30,6 +30,12 @@ it.each([
   expect(answerWords({ status: 'refused', code, detail }, 'deny')).toBe(words);
 });
 
+it('says that a call waits for others after the first of several answers, and only then that it is decided', () => {
+  expect(answerWords({ status: 'recorded', isWaiting: true }, 'approve')).toBe('Recorded: it waits for others.');
+  expect(answerWords({ status: 'recorded' }, 'approve')).toBe('Approved.');
+  expect(answerWords({ status: 'recorded' }, 'deny')).toBe('Denied.');
+});
+
 it.each(['already-voted', 'already-resolved', 'forbidden'])('fits in a reply with a long name: %s', (code) => {
   const words = answerWords({ status: 'refused', code, detail: 'n'.repeat(500) }, 'approve');
   expect(words.length).toBeLessThanOrEqual(190);

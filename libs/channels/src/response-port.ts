@@ -31,7 +31,11 @@ export interface ChannelAnswer {
 
 /** The result of a response. */
 export type AnswerResult =
-  | { readonly status: 'recorded' }
+  | {
+      readonly status: 'recorded';
+      /** More people must answer before it is decided. */
+      readonly isWaiting?: true;
+    }
   | {
       readonly status: 'refused';
       readonly code: string;
@@ -73,10 +77,14 @@ export const unableWords = 'Countersign cannot decide at the moment: try again.'
 /** For a press that the vendor delivers again after its response was withdrawn. */
 const usedWords = 'This press was used before, and its answer does not stand: press again to answer.';
 
+/** For the first of several answers that a rule asks for. */
+const waitingWords = 'Recorded: it waits for others.';
+
 const withdrawWords = 'Answers are withdrawn in the inbox.';
 
 /** The text for the person, at most 190 characters. */
 export function answerWords(result: AnswerResult, decision: string): string {
+  if (result.status === 'recorded' && result.isWaiting === true) return waitingWords;
   if (result.status === 'recorded') return decision === 'deny' ? 'Denied.' : 'Approved.';
   const { code, detail, winner } = result;
   if (code === 'unknown-approval') return expiredWords;

@@ -110,7 +110,7 @@ it('tells the person what became of a press, and where they withdraw', async () 
   const person = { ...alice, id: 'ann' };
   const words = async (more: Partial<ChannelAnswer>) =>
     answerWords(await responses.answer({ ...answer, person, ...more }), '');
-  expect(await words({})).toBe('Approved.');
+  expect(await words({})).toBe('Recorded: it waits for others.');
   expect(await words({ commandId: 'no', decision: { type: 'deny' } })).toMatch(/Answers are withdrawn in the inbox\.$/);
   const withdrawn = `/v1/approvals/${approvalId}/responses/mine`;
   expect((await api.send('DELETE', withdrawn, { as: 'ann' })).status).toBe(200);
@@ -138,7 +138,7 @@ it('shows no instruction of a person who was removed since, and takes a press on
   const press = { person: alice, channelId: 'ops-slack', assurance: 'medium', credential: 'slack:T01:U01' } as const;
   const approve = { ...press, approvalId, decision: { type: 'approve' } } as const;
   const old = { ...approve, commandId: 'old', shownDigest: before?.shownDigest ?? '' };
-  expect(await now.answer(old)).toEqual({ status: 'recorded' });
+  expect(await now.answer(old)).toEqual({ status: 'recorded', isWaiting: true });
 });
 
 it('refuses a press on a card that showed the request, once a person has answered in its place', async () => {

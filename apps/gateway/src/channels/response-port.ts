@@ -35,6 +35,14 @@ export function createResponsePort({ commands, store, isApprover, edits = 'judge
     const call = await recorded(callId);
     return call && withVotesNow(commands, call);
   };
+  const isPending = async ({ approvalId }: Pick<Shown, 'approvalId'>): Promise<boolean> => {
+    const call = await recorded(parseApprovalId(approvalId)?.callId ?? '');
+    return call?.approvals.find((one) => one.approvalId === approvalId)?.resolution.status === 'pending';
+  };
+  const recordedFor = async (given: readonly Pick<Shown, 'approvalId'>[]): Promise<AnswerResult> => {
+    const isWaiting = (await Promise.all(given.map(isPending))).includes(true);
+    return { status: 'recorded', ...(isWaiting && { isWaiting }) };
+  };
   const record = async (answer: ChannelAnswer, decision: Decision): Promise<AnswerResult> => {
     const asked = await answered([read, recorded], answer);
     if (asked === undefined) return changed;
@@ -42,7 +50,7 @@ export function createResponsePort({ commands, store, isApprover, edits = 'judge
     const body = { decision, ...(reason === undefined ? {} : { reason }) };
     if (asked.length > 1 && decision.type === 'approve') {
       const result = await approveAll(commands, actorOf(answer), asked, { ...body, commandId });
-      return 'status' in result ? result : toRefusal(result);
+      return 'status' in result ? recordedFor(asked) : toRefusal(result);
     }
     const outcome = await respond(
       commands,
@@ -51,7 +59,7 @@ export function createResponsePort({ commands, store, isApprover, edits = 'judge
       { ...body, ...boundTo(answer, asked) },
       commandId,
     );
-    return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.refusal);
+    return outcome.status === 'done' ? recordedFor([{ approvalId }]) : toRefusal(outcome.refusal);
   };
   return {
     find: async (approvalId) => {
