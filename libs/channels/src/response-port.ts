@@ -77,15 +77,19 @@ export const unableWords = 'Countersign cannot decide at the moment: try again.'
 /** For a press that the vendor delivers again after its response was withdrawn. */
 const usedWords = 'This press was used before, and its answer does not stand: press again to answer.';
 
-/** For the first of several answers that a rule asks for. */
-const waitingWords = 'Recorded: it waits for others.';
-
 const withdrawWords = 'Answers are withdrawn in the inbox.';
 
 /** The text for the person, at most 190 characters. */
 export function answerWords(result: AnswerResult, decision: string): string {
-  if (result.status === 'recorded' && result.isWaiting === true) return waitingWords;
-  if (result.status === 'recorded') return decision === 'deny' ? 'Denied.' : 'Approved.';
+  return result.status === 'recorded' ? recordedWords(result, decision) : refusedWords(result);
+}
+
+function recordedWords({ isWaiting = false }: Extract<AnswerResult, { status: 'recorded' }>, decision: string): string {
+  if (isWaiting) return 'Recorded: it waits for others.';
+  return decision === 'deny' ? 'Denied.' : 'Approved.';
+}
+
+function refusedWords(result: Extract<AnswerResult, { status: 'refused' }>): string {
   const { code, detail, winner } = result;
   if (code === 'unknown-approval') return expiredWords;
   if (code === 'expired') return `${expiredWords} If people were asked again, the newer card counts.`;
