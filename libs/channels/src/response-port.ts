@@ -84,8 +84,8 @@ export function answerWords(result: AnswerResult, decision: string): string {
   return result.status === 'recorded' ? recordedWords(result, decision) : refusedWords(result);
 }
 
-function recordedWords({ isWaiting = false }: Extract<AnswerResult, { status: 'recorded' }>, decision: string): string {
-  if (isWaiting) return 'Recorded: it waits for others.';
+function recordedWords({ isWaiting }: Extract<AnswerResult, { status: 'recorded' }>, decision: string): string {
+  if (isWaiting === true) return 'Recorded: it waits for others.';
   return decision === 'deny' ? 'Denied.' : 'Approved.';
 }
 
