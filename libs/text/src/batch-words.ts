@@ -20,3 +20,10 @@ export function batchWords(batch: ShownBatch | null, callId: string): string {
   const more = others.length > namedMax ? ` and ${String(others.length - namedMax)} more` : '';
   return `all or nothing: to deny this one cancels ${named}${more}`;
 }
+
+/** Warns, on a card that does not show them, of the other calls that an approval may release too. Empty: it releases none. */
+export function releaseWords({ shownOthersDigest }: { readonly shownOthersDigest?: string }): string {
+  return shownOthersDigest === undefined
+    ? ''
+    : 'To approve this one may release the other calls of its step too, also as another person edited them: look at each of them first';
+}

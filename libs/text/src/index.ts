@@ -1,5 +1,5 @@
 export { foldBlankLines } from './blank-runs.js';
-export { batchWords } from './batch-words.js';
+export { batchWords, releaseWords } from './batch-words.js';
 export type { ShownBatch } from './batch-words.js';
 export { choiceWords } from './choice-words.js';
 export { decidedWords, doneWords, effectOf } from './decision-words.js';

@@ -398,6 +398,7 @@ describe('an answer', () => {
     const others = (digest: string) => ({ ...one, shownOthersDigest: `sha256:${digest.repeat(32)}` });
     const inbox = play([others('ab')]);
     inbox.press('a', 'x');
+    expect(inbox.has('To approve this one may release the other calls of its step too')).toBe(true);
     inbox.tell({ type: 'loaded', approvals: [others('ab')], hasMore: false });
     expect(inbox.state().view.kind).toBe('form');
     inbox.tell({ type: 'loaded', approvals: [others('cd')], hasMore: false });

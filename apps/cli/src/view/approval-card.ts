@@ -22,6 +22,7 @@ import {
   progressLines,
   printable,
   quotedWords,
+  releaseWords,
   requesterWords,
   requirementWords,
   schemaNoteWords,
@@ -89,6 +90,7 @@ function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
   const name = nameWords(approval.toolName);
   const risk = approval.risk === null ? '' : `   risk ${approval.risk}`;
   const { mayDecide, noApproverLeft } = approval;
+  const released = releaseWords(approval);
   const excluded = excludedWords(approval);
   return [
     ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold', goesOn),
@@ -100,6 +102,7 @@ function upperLines(approval: ApprovalView, options: CardOptions): Line[] {
       : []),
     ...(noApproverLeft === undefined ? [] : wrapped(printable(noApproverLeft.detail), columns, 'yellow')),
     ...whoAndWhen(approval, options),
+    ...(released === '' ? [] : wrapped(`${released}.`, columns, 'yellow')),
     { text: '' },
     { text: 'Arguments', tone: 'bold' },
     ...agreedLines(approval, columns),

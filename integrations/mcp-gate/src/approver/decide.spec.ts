@@ -145,6 +145,11 @@ describe('the form', () => {
     );
   });
 
+  it('says that an approval may release the other calls of its step', async () => {
+    expect(await shownFor({ shownOthersDigest: 'sha256:4' })).toContain('Step: `To approve this one may release');
+    expect(await shownFor({})).not.toContain('Step:');
+  });
+
   it('says what of the schema did not check the arguments', async () => {
     const schemaNotes = [{ pointer: '/properties/a/pattern', why: 'is odd' }];
     expect(await shownFor({ schemaNotes })).toContain('by the tool’s schema at "/properties/a/pattern"`  \n');

@@ -14,6 +14,7 @@ import {
   orderWarning,
   ownWordsOf,
   printable,
+  releaseWords,
   requesterWords,
   requirementWords,
   responderWords,
@@ -117,6 +118,7 @@ function cardLines(approval: ApprovalView): readonly string[] {
     `Risk: ${risk ?? 'not rated'}`,
     ...said('Needs', requirementWords(requirement)),
     ...said('Batch', batchWords(approval.batch, approval.callId)),
+    ...said('Step', releaseWords(approval)),
     ...said('Not approved before', endedProposalWords(approval.endedProposals)),
     ...responses.flatMap((response) =>
       said('Response', `${responderWords(response)} ${decidedWords[response.decision.type]}`),
