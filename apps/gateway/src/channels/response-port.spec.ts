@@ -233,10 +233,10 @@ it.each(['', 'no JSON', '[]', '"text"', '{"a":1,"a":2}'])('takes no edit that is
 
 describe('a question about a whole step', () => {
   let step = 0;
-  const asked = async () => {
+  const asked = async (tools: readonly [string, string] = ['read_file', 'whole_step']) => {
     step += 1;
-    const named = (toolName: string, args: object) => ({ toolCallId: toolName, toolName, arguments: args });
-    const calls = [named('read_file', { path: '/x' }), named('whole_step', { path: '/y' })];
+    const named = (toolName: string, path: string) => ({ toolCallId: `call-${path}`, toolName, arguments: { path } });
+    const calls = [named(tools[0], '/x'), named(tools[1], '/y')];
     type Requested = { readonly calls: readonly ToolCallView[] };
     const body = { runId: `whole-step-${String(step)}`, calls };
     const requested = await api.send<Requested>('POST', '/v1/tool-calls', { body });
@@ -266,6 +266,24 @@ describe('a question about a whole step', () => {
     ]);
     expect(await states()).toEqual(['awaiting_approval', 'awaiting_approval']);
     for (let n = 0; n < 2; n += 1) expect(await responses.answer(answer)).toEqual({ status: 'recorded' });
+    expect(await states()).toEqual(['approved', 'approved']);
+  });
+
+  it('takes a yes for those calls on which the vote of its person is missing, and says when none is', async () => {
+    const { responses, answer, states, other } = await asked(['whole_pair', 'whole_pair']);
+    const press = async (id: string, commandId: string, approvalId = answer.approvalId) => {
+      const shownDigest = (await responses.find(approvalId))?.approval?.shownDigest ?? '';
+      return responses.answer({ ...answer, approvalId, shownDigest, commandId, person: { ...alice, id } });
+    };
+    const recorded = { status: 'recorded', isWaiting: true };
+    expect(await press('alice', 'alice-1')).toEqual(recorded);
+    expect(await press('alice', 'alice-1')).toEqual(recorded);
+    expect(await press('alice', 'alice-2')).toMatchObject({ status: 'refused', code: 'already-voted' });
+    const edit = { decision: { type: 'edit', arguments: { path: '/z' } } };
+    expect((await api.send('POST', `/v1/approvals/${other}/responses`, { as: 'ann', body: edit })).status).toBe(200);
+    expect(await press('ann', 'ann-1')).toEqual(recorded);
+    expect((await responses.find(answer.approvalId))?.approval?.state).toBe('approved');
+    expect(await press('alice', 'alice-3', other)).toEqual({ status: 'recorded' });
     expect(await states()).toEqual(['approved', 'approved']);
   });
 

@@ -12,6 +12,8 @@ type Read = (callId: string) => Promise<CallRow | undefined>;
 export interface Shown {
   readonly approvalId: string;
   readonly shownDigest: string;
+  /** Who has a counted vote for what is shown: an approval, or the edit or answer itself. Absent: nobody. */
+  readonly approvedBy?: readonly string[];
 }
 
 /**
@@ -46,21 +48,31 @@ async function answeredAs(
   return asked.map((one) => ({
     approvalId: one.approval.approvalId,
     shownDigest: toApprovalView(one, 'masked').shownDigest,
+    approvedBy: one.approval.votes
+      .filter(({ status, decision }) => status === 'counted' && decision.type !== 'deny')
+      .map(({ respondedBy }) => respondedBy),
   }));
 }
 
-/** Approves each of the questions, or none. A press that is repeated after a crash in between approves the others. */
+/**
+ * Approves each of the questions on which the person's vote is missing, or none. An own vote for what is shown stands: after an edit of one
+ * call both its author and those who had approved all have a vote on some. A press that is repeated after a crash in between approves the
+ * others.
+ */
 export async function approveAll(
   commands: CommandPorts,
   actor: Actor,
   asked: readonly Shown[],
   { commandId, ...body }: { readonly decision: Decision; readonly reason?: string; readonly commandId: string },
 ): Promise<AnswerResult | Refusal> {
-  const approvalIds = asked.map(({ approvalId }) => approvalId);
+  const missing = asked.filter(({ approvedBy = [] }) => !approvedBy.includes(actor.principal));
+  const approvalIds = (missing.length === 0 ? asked : missing).map(({ approvalId }) => approvalId);
   const shownDigests = Object.fromEntries(asked.map((one) => [one.approvalId, one.shownDigest]));
   const bulk = { ...body, approvalIds, shownDigests, mode: 'all-or-nothing' } as const;
   const outcome = await respondInBulk(commands, actor, bulk, commandId);
   if (outcome.status === 'refused') return outcome.refusal;
-  const refused = outcome.value.find((one) => one.status === 'refused');
+  // Where none is missing, this is the repeat of a press that approved some, or one too many.
+  const isRepeat = missing.length === 0 && outcome.value.some(({ status }) => status === 'done');
+  const refused = isRepeat ? undefined : outcome.value.find((one) => one.status === 'refused');
   return refused?.status === 'refused' ? refused.refusal : { status: 'recorded' };
 }

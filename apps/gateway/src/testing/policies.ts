@@ -12,6 +12,7 @@ const required: Readonly<Record<string, Partial<Requirement>>> = {
   ops_only: { stages: [stage({ groups: ['ops'] })] },
   with_reason: { requireReason: ['deny'] },
   lapses_at_once: { executeByMs: 1 },
+  whole_pair: { batch: 'any-asks-all', stages: [stage({ approve: 2 })] },
   whole_step: { batch: 'any-asks-all' },
 };
 

@@ -89,6 +89,18 @@ describe('the card', () => {
     expect(cut.isWhole).toBe(false);
   });
 
+  it('shows what a person has edited in another call about which the same response decides', () => {
+    const { call, approval } = sampleNotice({ approval: { toolName: 'look', arguments: { n: 1, extra: 2 } } });
+    if (approval === null) throw new Error('the sample has an approval');
+    const edited = { ...approval, proposal: { ...approval.proposal, number: 2, proposedBy: 'mo' } };
+    const asked = { ...call, arguments: { n: 1 } };
+    const lines = (one: typeof approval) =>
+      cardOf({ ...sampleNotice(), together: [{ call: asked, approval: one }] }, 3_000).argumentLines;
+    expect(lines(edited)).toContain('(The agent asked for (-), and mo put in its place (+):)');
+    expect(lines(edited).join('\n')).toMatch(/^\+ .*"extra": 2/m);
+    expect(lines(approval).join('\n')).not.toContain('put in its place');
+  });
+
   it('names the calls that a denial cancels', () => {
     const { callId } = sampleNotice().call;
     const callIds = [callId, ...Array.from({ length: 7 }, (_, n) => `tc_${String(n)}`)];

@@ -1,6 +1,7 @@
 import { chainWords, hiddenIn, hiddenWords, labelWords, nameWords, schemaNoteWords } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
+import { changeLines } from './change-lines.js';
 
 type Lines = ReturnType<typeof argumentLines>;
 
@@ -17,12 +18,18 @@ export function withTogether(own: Lines, { together = [] }: Notice, charactersMa
     const { approval } = question;
     const added = argumentLines(approval.arguments, Math.max(0, left), approval);
     return {
-      lines: [...before.lines, ...head, ...added.lines],
+      lines: [...before.lines, ...head, ...added.lines, ...changeOf(question)],
       posing: before.posing + added.posing,
       hidden: before.hidden + added.hidden,
       isCut: before.isCut || added.isCut || left < 0,
     };
   }, own);
+}
+
+/** What a person has changed, as below the arguments of a card about one call. It is short, and nobody agrees to it. */
+function changeOf(question: Together): readonly string[] {
+  const change = changeLines(question);
+  return change === undefined ? [] : [`(${change.headline}:)`, ...change.lines];
 }
 
 /** No argument can look like these lines: its text has quotes around it, and its line ends are escapes. */
