@@ -46,9 +46,10 @@ export function withShownOthers(
   if (shown === undefined || decision.type === 'deny') return command;
   const { principal } = command.responder;
   const seen: SeenCalls = (decision.type === 'approve' ? ports.seenForYes : undefined) ?? new Map();
+  // Only calls with the same list are members of one step.
+  const step = batchStream(call.request);
   return sideBySide(otherMembersOf(call), atOnce, (callId) => {
-    // Only calls with the same list are members of one step.
-    const key = `${batchStream(call.request)} ${callId}`;
+    const key = `${step} ${callId}`;
     const other = seen.get(key) ?? lookAt(ports, call, callId, principal);
     seen.set(key, other);
     return other;
