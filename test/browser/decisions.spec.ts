@@ -325,7 +325,7 @@ describe('a decision in the inbox', () => {
     await page.getByRole('heading', { name: 'first' }).waitFor();
     const path = `/v1/approvals/${first?.approval?.approvalId ?? ''}/responses`;
     await world.send('bob', 'POST', path, { decision: { type: 'approve' } });
-    await page.getByText(/bob approved this .* via the API. Nothing of yours was sent./).waitFor();
+    await page.getByText(/bob approved this .* via the API. Nothing of yours is recorded./).waitFor();
     await page.getByRole('heading', { name: 'first' }).waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   });

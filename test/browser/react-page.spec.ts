@@ -12,6 +12,7 @@ import type { World } from './harness/inbox.js';
 import { decideHeadless, deployRule } from './react-page/decide-headless.js';
 import { openDesk } from './react-page/desk.js';
 import type { Desk } from './react-page/desk.js';
+import { approvesNothingUnread, knowsAnAnswerOfItsOwn, saysThatAnAnswerStands } from './react-page/step-changes.js';
 
 const policy = `
 version: 1
@@ -121,6 +122,7 @@ describe('the card in a page of another application', () => {
       ],
       { batchMode: 'all-or-nothing' },
     );
+    await page.goto(desk.url);
     await page.getByRole('button', { name: /first_part/ }).click();
     await page.getByRole('list', { name: 'Other calls of the step' }).getByText('other_part').waitFor();
     await page.locator('button.cs-approve:not([disabled])').waitFor();
@@ -128,12 +130,17 @@ describe('the card in a page of another application', () => {
     let onPressed: () => void = () => undefined;
     const pressed = new Promise<void>((resolve) => (onPressed = resolve));
     const calls = /\/v1\/tool-calls\//;
-    await page.route(calls, (route) => pressed.then(() => route.continue()));
+    await page.route(calls, (route) => pressed.then(() => route.continue()).catch(() => undefined));
     await world.send('bob', 'POST', `/v1/approvals/${other?.approval?.approvalId ?? ''}/responses`, {
       decision: { type: 'edit', arguments: { n: 99 } },
     });
-    await page.getByRole('button', { name: 'Approve' }).click();
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await approve.press('Enter');
     await page.locator('.cs-problem-line').getByText('What is asked has changed since').waitFor();
+    // It shows the old call, so it stays off until that is read again.
+    await page.waitForTimeout(300);
+    expect(await approve.isDisabled()).toBe(true);
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Your decision');
     // The browser complains of the 409.
     complaints.splice(0);
     onPressed();
@@ -145,6 +152,16 @@ describe('the card in a page of another application', () => {
     await page.getByRole('list', { name: 'Other calls of the step' }).getByText('99').waitFor();
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByRole('status').filter({ hasText: 'support-desk#kim approved this' }).waitFor();
+  });
+
+  it.each([
+    ['approves nothing by a reading of the step of which a part failed', approvesNothingUnread],
+    ['says that an answer stands when another call of the step changes', saysThatAnAnswerStands],
+    ['knows that the recorded answer is its user’s own', knowsAnAnswerOfItsOwn],
+  ])('%s', async (_, look) => {
+    await page.goto(desk.url);
+    await look(page, world);
+    complaints.splice(0);
   });
 
   it('has a background of its own, so that it can be read on a dark page', async () => {

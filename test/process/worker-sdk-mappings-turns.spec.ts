@@ -139,6 +139,21 @@ test('an answer that stands is no refusal when its message comes again, and anot
   expect(last.refused).toMatchObject([{ error: { name: 'OtherSignInError' } }]);
 });
 
+test('a "no" to a call that another person has edited is no refusal where a later "no" of the message ends the step', async () => {
+  const { user, lee, worker } = setUp();
+  const calls = ['step', 'y', 'z'].map((table) => callOf(table, 'drop_table', table));
+  const first = await askAbout(worker, user, 'edited before the no', calls);
+  const message = messageOf('kim', responsesOf(first, [false, false, false]));
+  const { proposal, shownDigest } = await lee.getApproval(message.contents[0]!.id);
+  const decision = { type: 'edit', arguments: { table: 'all' } } as const;
+  await lee.respond(message.contents[0]!.id, { decision, proposalDigest: proposal.digest, shownDigest });
+  const alone = { ...message, contents: message.contents.slice(0, 1) };
+  expect((await answerTo(worker, sessionOf(user), first.state, alone, { timeoutMs: 500 })).refused).toHaveLength(1);
+  const turn = await answerTo(worker, sessionOf(user), first.state, message);
+  expect(turn.refused).toEqual([]);
+  expect(turn.contents).toMatchObject(calls.map(({ callId }) => ({ type: 'function_result', callId })));
+});
+
 test('an event that the bus delivers again after its edit ran, or after its instruction, is no refusal', async () => {
   const { user } = setUp();
   const events: InteractionEvent[] = [];

@@ -20,6 +20,7 @@ import {
   MappingError,
   proposedCallOf,
   responseToApproval,
+  StaleResponseError,
 } from '@countersign/worker-sdk/mappings';
 import type {
   Answering,
@@ -204,19 +205,15 @@ async function answer(
   { sentBy, sentIn }: UserMessage,
 ): Promise<boolean> {
   const [{ principal: person }, asked] = await Promise.all([user.getMe(), user.getApproval(approvalId)]);
-  const answering = { person, signIn, sentBy, sentIn };
-  const mapped = mappedOrRecorded(response, asked, answering, await othersOf(user, asked));
+  const mapped = mappedOrRecorded(response, asked, { person, signIn, sentBy, sentIn }, await othersOf(user, asked));
   if (mapped === 'recorded') return false;
   try {
     const { state } = await user.respond(approvalId, mapped.body, { idempotencyKey: mapped.idempotencyKey });
     return state !== 'pending';
   } catch (error) {
     if (!isRefusal(error, 'already-voted', 'already-resolved')) throw error;
-    const now = await user.getApproval(approvalId);
-    // A "no" to another call of the step has ended this one, such as the first "no" of one prompt.
-    const isMoot = !response.approved && now.state === 'cancelled';
     // The same answer once more, as when its turn threw.
-    if (!isMoot && !isRecorded(now, person, mapped)) throw error;
+    if (!isRecorded(await user.getApproval(approvalId), person, mapped)) throw error;
     return false;
   }
 }
@@ -231,8 +228,8 @@ export interface UserMessage {
 }
 
 type Content = FunctionApprovalResponseContent;
-
 type Pending = () => Promise<StepOutcome['pendingApprovals']>;
+type RefusedAbout = Refused & { readonly approvalId: string };
 
 /**
  * The approval that a content answers. A client may name it by the id of its call. Attack: a model gives a call the id of an approval,
@@ -246,6 +243,13 @@ async function approvalOf(content: Partial<Content> | null, pending: Pending): P
   return (await pending()).find(({ toolCallId }) => toolCallId === id)?.approvalId ?? id;
 }
 
+/** Whether it is a "no" to a call that another "no" has ended, such as the first or the last "no" of one prompt. */
+async function isMoot(user: Client, { response, error, approvalId }: RefusedAbout): Promise<boolean> {
+  const isLate = error instanceof StaleResponseError || isRefusal(error, 'already-resolved');
+  if (response.approved || !isLate) return false;
+  return (await user.getToolCall((await user.getApproval(approvalId)).callId)).state === 'cancelled';
+}
+
 /** Sends each answer, a "no" before a "yes". One that is refused stops no other. */
 async function answerAll(
   session: Session,
@@ -253,21 +257,23 @@ async function answerAll(
   pending: Pending,
 ): Promise<{ readonly decided: ReadonlySet<string>; readonly refused: readonly Refused[] }> {
   const decided = new Set<string>();
-  const refused: Refused[] = [];
+  const refused: RefusedAbout[] = [];
   const failures: unknown[] = [];
   const isYes = (content: Partial<Content> | null): boolean => content?.approved === true;
   const { contents } = message;
   for (const response of [...contents.filter((one) => !isYes(one)), ...contents.filter(isYes)]) {
+    let approvalId = '';
     try {
-      const approvalId = await approvalOf(response, pending);
+      approvalId = await approvalOf(response, pending);
       if (await answer(session, approvalId, response, message)) decided.add(approvalId);
     } catch (error) {
-      if (isRefusedResponse(error)) refused.push({ response, error });
+      if (isRefusedResponse(error)) refused.push({ response, error, approvalId });
       else failures.push(error);
     }
   }
   if (failures.length > 0) throw failures[0];
-  return { decided, refused };
+  const areMoot = await Promise.all(refused.map((one) => isMoot(session.user, one)));
+  return { decided, refused: refused.filter((_, index) => areMoot[index] !== true) };
 }
 
 /**

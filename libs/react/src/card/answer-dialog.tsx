@@ -31,7 +31,7 @@ export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
     <SendingDialog
       title={`Answer in place of ${nameWords(approval.toolName, 80)}`}
       description="The tool does not run. The agent gets this as its result."
-      {...{ problem, change, onAcknowledge }}
+      {...{ problem, approval, change, onAcknowledge }}
       send={{
         label: 'Send the answer',
         isReady: !isBusy && answer.status === 'ok',

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { endedWords } from '@countersign/text';
@@ -12,6 +12,7 @@ import { AfterDecision } from './after-decision.js';
 import { ApprovalCard } from './approval-card.js';
 import { ChangeNotice, SiblingNotice } from './change-notice.js';
 import { DecisionPanel } from './decision-panel.js';
+import { ownPartWords } from './own-answer.js';
 import { SeenParts, useSeen } from './seen.js';
 import { SiblingsContext } from './siblings-shown.js';
 import { isEdit, isOwnChange, useChange, useSiblingChanges } from './use-change.js';
@@ -52,12 +53,13 @@ function LoadedPane({ approval: read, onDecided, head }: PaneProps & { readonly 
   const { change, acknowledge } = useChange(approval);
   // An answer is bound to the other calls as they stand on the card.
   const shown = boundTo(approval, siblings.digest ?? shownOthersDigest);
+  const step = useRefused(shown.shownOthersDigest, siblings);
   const { state: seen, context } = useSeen(approval.shownDigest);
   const isPending = approval.state === 'pending';
   const wasPending = useRef(isPending);
   if (isPending) wasPending.current = true;
   const root = useRef<HTMLDivElement>(null);
-  useKeptFocus(root, isMine ? `${approval.state} ${String(approval.responses.length)}` : undefined);
+  useKeptFocus(root, answeredOf(approval, isMine, wasPending.current));
   const onAcknowledge = (): void => acknowledge(approval);
   const onRecorded = (answered: ApprovalView): void => {
     setMine(true);
@@ -68,10 +70,12 @@ function LoadedPane({ approval: read, onDecided, head }: PaneProps & { readonly 
       <div className="cs-pane-scroll">
         {head}
         {!isPending && <Ended approval={approval} isMissed={!isMine && wasPending.current} />}
-        {change !== undefined && <ChangeNotice change={change} onAcknowledge={onAcknowledge} />}
-        {isPending && <SiblingNotice changes={siblings.changes} onAcknowledge={siblings.acknowledge} />}
+        {change !== undefined && <ChangeNotice {...{ approval, change, onAcknowledge }} />}
+        {isPending && (
+          <SiblingNotice approval={approval} changes={siblings.changes} onAcknowledge={siblings.acknowledge} />
+        )}
         <SeenParts context={isPending ? context : undefined}>
-          <SiblingsContext.Provider value={siblings.onShown}>
+          <SiblingsContext.Provider value={step.listener}>
             <CardWithVerdict approval={approval} />
           </SiblingsContext.Provider>
         </SeenParts>
@@ -80,11 +84,12 @@ function LoadedPane({ approval: read, onDecided, head }: PaneProps & { readonly 
         <DecisionPanel
           {...{ change, onAcknowledge, seen }}
           approval={shown}
-          isOff={siblings.changes.length > 0}
+          isOff={step.isOff}
           onSent={(answered) => {
             onRecorded(answered);
             if (answered.state !== 'pending') onDecided?.(answered);
           }}
+          onOthersChanged={step.onRefused}
           onHeld={() => onDecided?.(approval)}
           onHeldSent={onRecorded}
         />
@@ -93,8 +98,21 @@ function LoadedPane({ approval: read, onDecided, head }: PaneProps & { readonly 
   );
 }
 
+/** While another call is read again because of a refused answer, the card has the old one. */
+function useRefused(digest: string | undefined, { changes, onShown }: ReturnType<typeof useSiblingChanges>) {
+  const [refused, setRefused] = useState<string>();
+  const listener = useMemo(() => ({ onShown, refused }), [onShown, refused]);
+  const isOff = changes.length > 0 || (refused !== undefined && digest === refused);
+  return { isOff, listener, onRefused: () => setRefused(digest) };
+}
+
 function boundTo(approval: ApprovalView, shownOthersDigest: string | undefined): ApprovalView {
   return shownOthersDigest === undefined ? approval : { ...approval, shownOthersDigest };
+}
+
+/** Changes with what comes of a card that was open for decisions. */
+function answeredOf({ state, responses }: ApprovalView, isMine: boolean, wasPending: boolean): string | undefined {
+  return isMine || (state !== 'pending' && wasPending) ? `${state} ${String(responses.length)}` : undefined;
 }
 
 /** With the button that a person has pressed their focus would go to the top of the page: it goes to what has come of it. */
@@ -110,10 +128,11 @@ function useKeptFocus(root: RefObject<HTMLElement | null>, answered: string | un
 /** The end of the approval, and the outcome of the call. */
 function Ended({ approval, isMissed }: { approval: ApprovalView; isMissed: boolean }): ReactNode {
   const nowMs = useNow();
+  const { principal } = useAccount();
   return (
     <>
       <p className="cs-notice" role="status" tabIndex={-1} data-state={approval.state}>
-        {endedWords(approval, nowMs, channelWords)} {isMissed && 'Nothing of yours was sent.'}
+        {endedWords(approval, nowMs, channelWords)} {isMissed && ownPartWords(approval, principal)}
       </p>
       <AfterDecision approval={approval} />
     </>

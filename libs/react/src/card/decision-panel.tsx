@@ -1,5 +1,5 @@
-import { Suspense, lazy, useState } from 'react';
-import type { ReactNode } from 'react';
+import { Suspense, lazy, useEffect, useRef, useState } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { needsSignature, printable } from '@countersign/text';
 import type { Remarks } from '../client/approvals.js';
@@ -10,6 +10,7 @@ import { useClient } from '../live/use-client.js';
 import { AnswerDialog } from './answer-dialog.js';
 import { DecisionForm } from './decision-form.js';
 import { excludedWords } from './excluded-words.js';
+import { countedAnswer } from './own-answer.js';
 import { RememberFields, canRemember, useRemember } from './remember.js';
 import type { SeenState } from './seen.js';
 import type { Change } from './use-change.js';
@@ -27,6 +28,7 @@ interface DecisionProps {
   readonly isOff?: boolean;
   readonly seen: SeenState;
   readonly onSent: (approval: ApprovalView) => void;
+  readonly onOthersChanged: () => void;
   /** The decision is held: it is sent in a moment, unless the person takes it back. */
   readonly onHeld: () => void;
   readonly onHeldSent: (approval: ApprovalView) => void;
@@ -41,7 +43,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
   const [open, setOpen] = useState<'edit' | 'answer'>();
   const [draft, keepDraft] = useDraft(approval.shownDigest);
   const [remember, setRemember] = useRemember(approval.actionDigest);
-  const { onHeld, onHeldSent } = props;
+  const { onOthersChanged, onHeld, onHeldSent } = props;
   const onSent = (answered: ApprovalView): void => {
     setOpen(undefined);
     props.onSent(answered);
@@ -50,9 +52,10 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
     send,
     isBusy: isSending,
     problem,
-  } = useSending(approval, { remarks, remember }, { onSent, onHeld, onHeldSent });
+  } = useSending(approval, { remarks, remember }, { onSent, onOthersChanged, onHeld, onHeldSent });
+  const panel = useRefusalFocus(problem);
   const isBusy = [isSending, props.isOff].includes(true);
-  const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === principal);
+  const mine = countedAnswer(approval, principal);
   const excluded = useExcluded(approval, mine !== undefined);
   const short = approval.noApproverLeft && (
     <p className="cs-decision-note">{printable(approval.noApproverLeft.detail)}</p>
@@ -71,7 +74,7 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
   };
   const dialog = { approval, change, onAcknowledge, problem, isBusy, onClose: () => close() };
   return (
-    <section className="cs-decision" aria-label="Your decision" tabIndex={-1}>
+    <section ref={panel} className="cs-decision" aria-label="Your decision" tabIndex={-1}>
       {short}
       <p className="cs-problem-line" role="alert">
         {problem}
@@ -105,6 +108,15 @@ export function DecisionPanel(props: DecisionProps): ReactNode {
       {open === 'answer' && <AnswerDialog {...dialog} onSend={(output) => send({ type: 'answer', output })} />}
     </section>
   );
+}
+
+/** The button that was pressed is off while its answer is on its way, and loses the focus. */
+function useRefusalFocus(problem: string): RefObject<HTMLElement | null> {
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (problem !== '' && document.activeElement === document.body) panel.current?.focus({ preventScroll: true });
+  }, [problem]);
+  return panel;
 }
 
 /** The text of an edit that the person left to look at the rest of the card, while the card is the same. */

@@ -51,7 +51,7 @@ export default function EditDialog(props: EditProps): ReactNode {
       size="large"
       title={`Edit the arguments of ${nameWords(approval.toolName, 80)}`}
       description="What stands here runs in place of what was requested. What you do not touch stays as it is, hidden values too."
-      {...{ problem, change, onAcknowledge }}
+      {...{ problem, approval, change, onAcknowledge }}
       send={{ label: 'Approve these arguments', isReady: canSend, isHeld, now: send }}
       onClose={onClose}
     >

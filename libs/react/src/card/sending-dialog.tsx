@@ -34,16 +34,28 @@ export function SendingDialog(props: {
   description: string;
   size?: 'small' | 'large';
   problem: string;
+  approval: ApprovalView;
   change: Change | undefined;
   onAcknowledge: () => void;
   send: Send;
   onClose: () => void;
   children: ReactNode;
 }): ReactNode {
-  const { title, description, size = 'small', problem, change, onAcknowledge, send, onClose, children } = props;
+  const {
+    title,
+    description,
+    size = 'small',
+    problem,
+    approval,
+    change,
+    onAcknowledge,
+    send,
+    onClose,
+    children,
+  } = props;
   return (
     <Dialog title={title} description={description} size={size} onClose={onClose}>
-      {change !== undefined && <ChangeNotice change={change} onAcknowledge={onAcknowledge} />}
+      {change !== undefined && <ChangeNotice {...{ approval, change, onAcknowledge }} />}
       {children}
       <p className="cs-problem-line" role="alert">
         {problem}

@@ -7,5 +7,11 @@ export interface ShownSiblings {
   readonly digest: string | undefined;
 }
 
-/** Hears which they are. */
-export const SiblingsContext = createContext<((shown: ShownSiblings) => void) | undefined>(undefined);
+/** Between the other calls of a step and the pane around them. */
+export interface SiblingsListener {
+  readonly onShown: (shown: ShownSiblings) => void;
+  /** With this digest an answer was refused, because one of them has changed: they are read again at once. */
+  readonly refused: string | undefined;
+}
+
+export const SiblingsContext = createContext<SiblingsListener | undefined>(undefined);

@@ -2,6 +2,7 @@ import { useContext, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { readApproval, readCall } from '../client/approvals.js';
+import { repeatWhileVisible } from '../live/repeat.js';
 import { useSurroundings } from '../live/surroundings.js';
 import { useClient } from '../live/use-client.js';
 import { useLoaded } from '../live/use-loaded.js';
@@ -16,6 +17,8 @@ import { Part } from './seen.js';
 import { SiblingsContext } from './siblings-shown.js';
 
 const shownMax = 12;
+/** After a reading of which a part has failed. */
+const againMs = 4000;
 
 /** The other calls of the same step. In an all-or-nothing batch a denial cancels them. */
 export function Siblings({ approval }: { approval: ApprovalView }): ReactNode {
@@ -45,14 +48,7 @@ function Others({ approval, batch, others }: OthersProps): ReactNode {
   });
   // An approval may release what others have edited since the card was opened.
   useNews({ runId, isOver: state !== 'pending' }, reload);
-  const report = useContext(SiblingsContext);
-  useEffect(() => {
-    if (!isTogether || value === undefined) return;
-    const calls = value.calls.flatMap((call) =>
-      call === undefined ? [] : [{ ...call, arguments: argumentsOf(call) }],
-    );
-    report?.({ ...value, calls });
-  }, [isTogether, value, report]);
+  const isRead = useReported(value, { isTogether, reload });
   const otherWords = countWords(others.length, 'other call');
   return (
     <section aria-labelledby="card-siblings">
@@ -74,9 +70,35 @@ function Others({ approval, batch, others }: OthersProps): ReactNode {
         </button>
       )}
       <WholeStep approval={approval} callIds={batch.callIds} />
-      {isTogether && <Part />}
+      {isTogether && <Part isWhole={isRead && shown.length === others.length} />}
     </section>
   );
+}
+
+interface Reading {
+  readonly calls: readonly (ToolCallView | undefined)[];
+  readonly digest: string | undefined;
+}
+
+/** Tells the pane what stands on the card, and reads again what could not be read. Returns whether all of it was read. */
+function useReported(
+  value: Reading | undefined,
+  { isTogether, reload }: { isTogether: boolean; reload: () => void },
+): boolean {
+  const { onShown, refused } = useContext(SiblingsContext) ?? {};
+  // Attack: one of them cannot be read when it is edited, and the digest of that reading has the edit.
+  const isRead = value?.calls.every((call) => call !== undefined) === true;
+  useEffect(() => {
+    if (!isTogether || value === undefined || !isRead) return;
+    const calls = value.calls.map((call) => ({ ...call, arguments: argumentsOf(call) }));
+    onShown?.({ ...value, calls });
+  }, [isTogether, isRead, value, onShown]);
+  useEffect(() => {
+    if (refused !== undefined) reload();
+  }, [refused, reload]);
+  const isMissing = value !== undefined && isTogether && !isRead;
+  useEffect(() => (isMissing ? repeatWhileVisible(againMs, reload) : undefined), [isMissing, reload]);
+  return isRead;
 }
 
 function inTurnWords(mode: NonNullable<ApprovalView['batch']>['mode']): string {

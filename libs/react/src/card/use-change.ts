@@ -91,7 +91,7 @@ export function changesOf(looked: CallsById, now: CallsById): readonly SiblingCh
 }
 
 /** All that would come of a call: its arguments, or an answer in their place. */
-const proposedBy = ({ arguments: args, approval }: ToolCallView): string =>
+export const proposedBy = ({ arguments: args, approval }: ToolCallView): string =>
   JSON.stringify([args, approval?.proposal.kind, approval?.proposal.output]);
 
 /** Returns whether a person changed what the agent asks for: after a withdrawal it is the agent's own request again. */

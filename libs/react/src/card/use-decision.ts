@@ -8,6 +8,7 @@ import { useClient } from '../live/use-client.js';
 import { usePendingStore } from '../live/use-pending.js';
 import { problemWords } from '../text/words.js';
 import { excludedWords } from './excluded-words.js';
+import { countedAnswer } from './own-answer.js';
 import { isOwnChange, useChange } from './use-change.js';
 import type { Change } from './use-change.js';
 import { useSending } from './use-sending.js';
@@ -48,7 +49,7 @@ export function useDecision(approval: ApprovalView, remarks: Partial<Remarks> = 
     if (isOwnChange(approval, answered, account.principal)) acknowledge(answered);
   };
   const { send, isBusy, problem } = useSending(approval, written, { onSent, onHeldSent: onSent });
-  const mine = approval.responses.find(({ respondedBy, counted }) => counted && respondedBy === account.principal);
+  const mine = countedAnswer(approval, account.principal);
   const why = excludedWords(account, approval, mine !== undefined);
   const mayDecide = approval.state === 'pending' && mine === undefined && why === undefined;
   return {

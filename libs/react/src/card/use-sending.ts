@@ -60,6 +60,8 @@ interface SendingListener {
   readonly onSent: (approval: ApprovalView) => void;
   /** It is sent in a moment, unless the person takes it back. */
   readonly onHeld?: () => void;
+  /** It was refused, because another call that runs together with this one is no longer as it was shown. */
+  readonly onOthersChanged?: () => void;
   /** What was held is recorded. */
   readonly onHeldSent?: (approval: ApprovalView) => void;
 }
@@ -70,7 +72,7 @@ const tooLate = ['already-resolved', 'expired', 'digest-mismatch'];
 export function useSending(
   approval: ApprovalView,
   { remarks, remember }: { remarks: Remarks; remember: Remember | undefined },
-  { onSent, onHeld, onHeldSent }: SendingListener,
+  { onSent, onOthersChanged, onHeld, onHeldSent }: SendingListener,
 ): Sending {
   const client = useClient();
   const store = usePendingStore();
@@ -84,8 +86,11 @@ export function useSending(
   };
   /** Shows what became of it where it was too late. */
   const lookAgain = async (error: unknown): Promise<void> => {
-    if (tooLate.includes(problemOf(error).code))
-      await readApproval(client, approval.approvalId).then(store.apply, () => undefined);
+    if (!tooLate.includes(problemOf(error).code)) return;
+    const now = await readApproval(client, approval.approvalId).catch(() => undefined);
+    if (now === undefined) return;
+    store.apply(now);
+    if (now.state === 'pending' && now.shownOthersDigest !== approval.shownOthersDigest) onOthersChanged?.();
   };
   const sendHeld = (decision: Decision) => async (isLeaving: boolean) => {
     try {
