@@ -246,7 +246,7 @@ async function approvalOf(content: Partial<Content> | null, pending: Pending): P
 /** Whether it is a "no" to a call that another "no" has ended, such as the first or the last "no" of one prompt. */
 async function isMoot(user: Client, { response, error, approvalId }: RefusedAbout): Promise<boolean> {
   const isLate = error instanceof StaleResponseError || isRefusal(error, 'already-resolved');
-  if (response.approved || !isLate) return false;
+  if (!isLate || response.approved) return false;
   return (await user.getToolCall((await user.getApproval(approvalId)).callId)).state === 'cancelled';
 }
 
