@@ -154,7 +154,7 @@ test('of two people who press at the same time one decides, and of a quorum of t
 
   const shared = await ask(one, 'b', 'wire_money');
   await eventually('the second card', () => posted()[1]);
-  expect(await both(1)).toEqual(['Approved.', 'Approved.']);
+  expect((await both(1)).toSorted()).toEqual(['Approved.', 'Recorded: it waits for others.']);
   const { state, responses } = (await approvalOf(shared)) as {
     readonly state: string;
     readonly responses: readonly { readonly respondedBy: string; readonly counted: boolean }[];
